@@ -1,0 +1,37 @@
+"""Graphs and comparisons that many tests share."""
+
+import torch
+from torch import Tensor
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
+
+
+def random_graph(nodes: int, edges: int, seed: int = 0, isolated: int = 1) -> Tensor:
+    """``edge_index`` of a directed graph with duplicates and self-loops; the last ``isolated`` nodes have no edge."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(max(1, nodes - isolated), (2, edges), generator=generator)
+
+
+def simple_graph(nodes: int, edges: int, seed: int = 0, isolated: int = 1) -> Tensor:
+    """The same without duplicates and self-loops."""
+    edge_index = random_graph(nodes, edges, seed, isolated)
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
+    return torch.unique(edge_index, dim=1)
+
+
+def assert_same(ours: Tensor, theirs: Tensor, tolerance: float | None = None) -> None:
+    """Equal to within a tolerance relative to the largest value (1e-5 for float32, 1e-10 for float64)."""
+    assert ours.shape == theirs.shape
+    assert ours.dtype == theirs.dtype
+    scale = max(1.0, theirs.abs().max().item()) if theirs.numel() else 1.0
+    worst = (ours - theirs).abs().max().item() if ours.numel() else 0.0
+    tolerance = TOLERANCE[ours.dtype] if tolerance is None else tolerance
+    assert worst <= tolerance * scale, f"off by {worst:.2e}, allowed {tolerance * scale:.2e}"
+
+
+def gradients(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """Gradients of a fixed random functional of ``out``; zero where an input plays no part."""
+    generator = torch.Generator().manual_seed(7)
+    direction = torch.randn(out.shape, generator=generator, dtype=out.dtype)
+    grads = torch.autograd.grad((out * direction).sum(), inputs, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(inputs, grads, strict=True)]
