@@ -1,0 +1,178 @@
+"""The paper's network for every model it compares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from justjump import ops
+from justjump.nn.dna_conv import DNAConv, EdgeAttention
+from justjump.nn.gat_conv import GATConv
+from justjump.nn.gcn_conv import GCNConv
+from justjump.nn.init import reset_parameters
+from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
+from justjump.nn.sizes import check_sizes
+from justjump.ops import Adjacency, SparseMatrix, reference
+
+Model = Literal["dna", "gcn", "gat"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """One network of the paper.
+
+    Attributes:
+        model: ``"dna"``, ``"gcn"`` or ``"gat"``
+        layers: number of graph layers T
+        hidden: size of every representation d
+        heads: attention heads (DNA and GAT)
+        groups: groups of the projections
+        jump: jumping knowledge ``"none"``, ``"concat"``, ``"pool"`` or ``"lstm"``
+        update: how a layer's output meets its input: ``"none"``, ``"skip"`` or ``"gru"``
+        dropout: before and after the graph layers
+        input_dropout: on the input features
+        attention_dropout: on the attention weights (DNA and GAT)
+        window, keep_first: attend to a part of the history (DNA)
+
+    >>> ModelConfig(heads=8, groups=6)
+    Traceback (most recent call last):
+    ValueError: groups=6 does not divide channels=128: choose one of 1, 2, 4, 8, 16, 32, 64, 128
+    """
+
+    model: Model = "dna"
+    layers: int = 4
+    hidden: int = 128
+    heads: int = 8
+    groups: int = 16
+    jump: Jump = "none"
+    update: Update = "none"
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    attention_dropout: float = 0.8
+    window: int | None = None
+    keep_first: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("model", Model), ("jump", Jump), ("update", Update)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(get_args(kind))}"
+                )
+        if self.layers < 1:
+            raise ValueError(f"layers={self.layers} must be at least 1")
+        if self.window is not None and (self.model != "dna" or self.window < 1):
+            raise ValueError(f"window={self.window} needs model='dna' and a value of at least 1")
+        check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups)
+        for rate in (self.dropout, self.input_dropout, self.attention_dropout):
+            reference.dropout_threshold(rate)
+
+    @property
+    def notation(self) -> str:
+        """As the paper writes it: layers / hidden / groups, and heads where the model has them.
+
+        >>> ModelConfig("gcn", layers=1).notation, ModelConfig("gat", layers=3).notation
+        ('1/128/16', '3/128/16/8')
+        """
+        parts = [self.layers, self.hidden, self.groups] + ([] if self.model == "gcn" else [self.heads])
+        return "/".join(map(str, parts))
+
+
+class FeatureLinear(nn.Linear):
+    """A dense linear map of dense or sparse features. ``[N, in] -> [N, out]``"""
+
+    def forward(self, x: Tensor | SparseMatrix) -> Tensor:
+        if isinstance(x, SparseMatrix):
+            out = ops.spmm(x, self.weight.t())
+            return out if self.bias is None else out + self.bias
+        return super().forward(x)
+
+
+class NodeClassifier(nn.Module):
+    r"""Linear, ReLU, dropout, T graph layers each with ReLU, jumping knowledge, dropout, linear.
+
+    Args:
+        config: which network
+        num_features: size of the input features
+        num_classes: number of classes
+
+    Shapes:
+        features ``[N, num_features]`` dense or a :class:`~justjump.ops.SparseMatrix`; output: logits ``[N, classes]``
+
+    >>> model = NodeClassifier(ModelConfig(layers=2, hidden=16, heads=4, groups=4), num_features=5, num_classes=3)
+    >>> model(torch.randn(4, 5), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
+    torch.Size([4, 3])
+    """
+
+    def __init__(self, config: ModelConfig, num_features: int, num_classes: int) -> None:
+        super().__init__()
+        self.config = config
+        d = config.hidden
+        self.lin_in = FeatureLinear(num_features, d)
+        self.convs = nn.ModuleList(_conv(config) for _ in range(config.layers))
+        self.updates = nn.ModuleList(
+            module for _ in range(config.layers) if (module := update_module(config.update, d)) is not None
+        )
+        self.jump = jumping_knowledge(config.jump, d, config.layers)
+        self.lin_out = nn.Linear(d * config.layers if config.jump == "concat" else d, num_classes)
+
+    def reset_parameters(self) -> None:
+        for part in self.children():
+            reset_parameters(part)
+
+    def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
+        rows = x.shape[0]
+        adj = Adjacency.build(graph, edge_weight, rows).with_self_loops()
+        history = self.representations(x, adj)
+        out = history[-1] if self.jump is None else self.jump(list(history[1:]))
+        out = ops.dropout(out, self.config.dropout, self.training)
+        logits: Tensor = self.lin_out(out)
+        return logits
+
+    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency) -> Sequence[Tensor]:
+        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``."""
+        h = torch.relu(self.lin_in(self._drop_input(x)))
+        history = [ops.dropout(h, self.config.dropout, self.training)]
+        for t in range(self.config.layers):
+            history.append(self.step(t, history, adj))
+        return history
+
+    def step(self, t: int, history: Sequence[Tensor], adj: Adjacency) -> Tensor:
+        """The output of layer t given all former representations. ``[N, d]``"""
+        former = history[-1]
+        h = self.convs[t](history if self.config.model == "dna" else former, adj)
+        if self.updates:
+            h = self.updates[t](former, h)
+        return torch.relu(h)
+
+    @torch.no_grad()
+    def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int = -1) -> EdgeAttention:
+        """What the edges attend to in one layer of a DNA model."""
+        if self.config.model != "dna":
+            raise ValueError(f"model={self.config.model!r} has no attention over former representations: use 'dna'")
+        adj = Adjacency.build(graph, num_nodes=x.shape[0]).with_self_loops()
+        history = self.representations(x, adj)
+        layer = range(self.config.layers)[layer]
+        conv = self.convs[layer]
+        _, attention = conv(history[: layer + 1], adj, return_attention=True)
+        result: EdgeAttention = attention
+        return result
+
+    def _drop_input(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
+        p = self.config.input_dropout
+        if not self.training or p == 0:
+            return x
+        if isinstance(x, SparseMatrix):  # zeros stay zeros, so dropping the entries is all
+            weight = torch.ones(x.num_entries, device=x.device) if x.weight is None else x.weight
+            return x.with_weight(ops.dropout(weight[:, None], p)[:, 0])
+        return ops.dropout(x, p)
+
+
+def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:
+    d, heads, groups, dropout = config.hidden, config.heads, config.groups, config.attention_dropout
+    if config.model == "dna":
+        return DNAConv(d, heads, groups, dropout, window=config.window, keep_first=config.keep_first)
+    if config.model == "gat":
+        return GATConv(d, d // heads, heads, groups, dropout=dropout)
+    return GCNConv(d, d, groups)

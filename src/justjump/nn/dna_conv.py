@@ -1,0 +1,210 @@
+"""The dynamic neighborhood aggregation layer."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import torch
+from torch import Tensor, nn
+
+from justjump import ops
+from justjump.nn.grouped_linear import GroupedLinear
+from justjump.nn.init import reset_parameters
+from justjump.nn.sizes import check_sizes
+from justjump.ops import Adjacency, Aggregate, reference
+
+
+class EdgeAttention(NamedTuple):
+    """What each edge attended to in one layer.
+
+    Attributes:
+        edge_index: ``[2, E]`` (sources, targets)
+        weight: ``[E, T, H]`` share of each former representation
+        refused: ``[E, H]`` share given to none: ``1 - weight.sum(1)``
+        steps: which former representations the T entries are, counted from 0
+    """
+
+    edge_index: Tensor
+    weight: Tensor
+    refused: Tensor
+    steps: list[int]
+
+
+class MultiHead(nn.Module):
+    """The projections of a :class:`DNAConv`, under the names that PyG gives them."""
+
+    def __init__(self, channels: int, heads: int, groups: int, dropout: float, bias: bool) -> None:
+        super().__init__()
+        check_sizes(channels, heads, groups)
+        reference.dropout_threshold(dropout)
+        self.in_channels = self.out_channels = channels
+        self.heads = heads
+        self.groups = groups
+        self.dropout = dropout
+        self.lin_q = GroupedLinear(channels, channels, groups, bias)
+        self.lin_k = GroupedLinear(channels, channels, groups, bias)
+        self.lin_v = GroupedLinear(channels, channels, groups, bias)
+
+    def reset_parameters(self) -> None:
+        for lin in (self.lin_q, self.lin_k, self.lin_v):
+            lin.reset_parameters()
+
+    def split(self, x: Tensor) -> Tensor:
+        """``[..., d] -> [..., H, C]``"""
+        return x.view(*x.shape[:-1], self.heads, self.in_channels // self.heads)
+
+
+class DNAConv(nn.Module):
+    r"""Dynamic neighborhood aggregation (*Just Jump*, Fey 2019), a drop-in for PyG's ``DNAConv``.
+
+    .. math::
+        h_v^{(t)} &= \sum_{w \in \mathcal{N}(v) \cup \{v\}} C_{v,w} \, h_{v \leftarrow w}^{(t)} \\
+        h_{v \leftarrow w}^{(t)} &= \textrm{Attention} \left( h_v^{(t-1)} \Theta_Q, \;
+            [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_K, \; [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_V \right)
+
+    with multi-head scaled dot-product attention, the restricted softmax, grouped projections :math:`\Theta` and the
+    GCN coefficients :math:`C`. Weights of PyG's layer load here and the other way round.
+
+    Args:
+        channels: size of every representation
+        heads: attention heads; divides ``channels``
+        groups: groups of the projections; ``max(groups, heads)`` is a multiple of ``min(groups, heads)``
+        dropout: probability of dropping an attention weight
+        cached: keep the graph of the first call and ignore later ones
+        normalize: normalise the edge weights (and add self-loops); if False, edges and weights count as they are
+        add_self_loops: let every node attend to itself
+        bias: learn additive biases in the projections
+        flow: ``"source_to_target"`` or ``"target_to_source"``
+        window: attend to the last ``window`` representations only
+        keep_first: make the first representation one of the ``window``
+        aggregate: edge coefficients ``"gcn"``, ``"mean"`` or ``"sum"``
+        update: a module ``[N, channels] -> [N, channels]`` applied to the aggregate, for other choices of f
+
+    Shapes:
+        x ``[N, T, channels]`` or a list of T tensors ``[N, channels]``, oldest first; output ``[N, channels]``
+
+    >>> conv = DNAConv(channels=16, heads=4, groups=2)
+    >>> conv(torch.randn(3, 2, 16), torch.tensor([[0, 1], [1, 2]])).shape
+    torch.Size([3, 16])
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        heads: int = 1,
+        groups: int = 1,
+        dropout: float = 0.0,
+        cached: bool = False,
+        normalize: bool = True,
+        add_self_loops: bool = True,
+        bias: bool = True,
+        *,
+        flow: Literal["source_to_target", "target_to_source"] = "source_to_target",
+        window: int | None = None,
+        keep_first: bool = False,
+        aggregate: Aggregate = "gcn",
+        update: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        if window is not None and window < 1:
+            raise ValueError(f"window={window} must be at least 1, or None for the whole history")
+        if flow not in ("source_to_target", "target_to_source"):
+            raise ValueError(f"flow={flow!r} is unknown: choose 'source_to_target' or 'target_to_source'")
+        self.bias = bias
+        self.cached = cached
+        self.normalize = normalize
+        self.add_self_loops = add_self_loops
+        self.flow = flow
+        self.window = window
+        self.keep_first = keep_first
+        self.aggregate = aggregate
+        self.multi_head = MultiHead(channels, heads, groups, dropout, bias)
+        self.update = update
+        self._cache: Adjacency | None = None
+
+    def reset_parameters(self) -> None:
+        self.multi_head.reset_parameters()
+        if self.update is not None:
+            reset_parameters(self.update)
+        self._cache = None
+
+    @overload
+    def forward(self, x: Tensor | Sequence[Tensor], edge_index: Any, edge_weight: Tensor | None = None) -> Tensor: ...
+
+    @overload
+    def forward(
+        self,
+        x: Tensor | Sequence[Tensor],
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        *,
+        return_attention: Literal[True],
+    ) -> tuple[Tensor, EdgeAttention]: ...
+
+    def forward(
+        self,
+        x: Tensor | Sequence[Tensor],
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        return_attention: bool = False,
+    ) -> Tensor | tuple[Tensor, EdgeAttention]:
+        """Aggregate over the graph.
+
+        Args:
+            x: former representations ``[N, T, channels]``, or a list of T tensors ``[N, channels]``
+            edge_index: ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an :class:`~justjump.ops.Adjacency`
+            edge_weight: ``[E]`` weights of the edges of ``edge_index``
+            return_attention: also return an :class:`EdgeAttention`
+        """
+        history = self._history(x)
+        adj = self._adjacency(edge_index, edge_weight, history[0].size(0))
+        weight = adj.normalized(self.aggregate if self.normalize else "sum", history[0].dtype)
+        steps = self.attended(len(history))
+        head = self.multi_head
+        query = head.split(head.lin_q(history[-1]))  # [N, H, C]
+        attended = torch.stack([history[t] for t in steps], dim=1)  # [N, T, d]
+        key, value = head.split(head.lin_k(attended)), head.split(head.lin_v(attended))  # [N, T, H, C]
+        dropout = head.dropout if self.training else 0.0
+        out = ops.dna_attention(query, key, value, adj, weight, dropout).flatten(1)
+        if self.update is not None:
+            out = self.update(out)
+        if not return_attention:
+            return out
+        share = reference.dna_edge_attention(query, key, adj.target, adj.col)
+        return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), steps)
+
+    def attended(self, length: int) -> list[int]:
+        """Which of ``length`` former representations this layer attends to."""
+        if self.window is None or length <= self.window:
+            return list(range(length))
+        if self.keep_first:
+            return [0, *range(length - self.window + 1, length)]
+        return list(range(length - self.window, length))
+
+    def _history(self, x: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
+        channels = self.multi_head.in_channels
+        if isinstance(x, Tensor):
+            if x.dim() != 3 or x.size(1) == 0 or x.size(2) != channels:
+                raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, num_layers, {channels}]")
+            return x.unbind(1)
+        if not x or any(h.shape != (x[0].size(0), channels) for h in x):
+            shapes = [list(h.shape) for h in x]
+            raise ValueError(
+                f"the history has shapes {shapes}, expected [num_nodes, {channels}] for each of one or more"
+            )
+        return x
+
+    def _adjacency(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Adjacency:
+        if self._cache is not None:
+            return self._cache
+        adj = Adjacency.build(edge_index, edge_weight, num_nodes)
+        if self.flow == "target_to_source":
+            adj = adj.flipped()
+        if self.normalize and self.add_self_loops:
+            adj = adj.with_self_loops()
+        if self.cached:
+            self._cache = adj
+        return adj
+
+    def __repr__(self) -> str:
+        head = self.multi_head
+        return f"{type(self).__name__}({head.in_channels}, heads={head.heads}, groups={head.groups})"

@@ -1,0 +1,77 @@
+"""Graph attention with a grouped projection."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from justjump import ops
+from justjump.nn.grouped_linear import GroupedLinear
+from justjump.nn.init import glorot_
+from justjump.nn.sizes import check_sizes
+from justjump.ops import Adjacency, reference
+
+
+class GATConv(nn.Module):
+    r"""Graph attention (Velickovic et al., 2018), heads concatenated.
+
+    .. math::
+        h_v^{(t)} = b + \sum_{w \in \mathcal{N}(v) \cup \{v\}} \alpha_{v,w} \, h_w^{(t-1)} \Theta, \quad
+        \alpha_{v,w} = \textrm{softmax}_w \, \textrm{LeakyReLU} \left( a_s^\top \Theta^\top h_w
+        + a_t^\top \Theta^\top h_v \right)
+
+    With ``groups=1`` this is PyG's ``GATConv``. Edge weights play no part.
+
+    Args:
+        in_channels: size of each input row
+        out_channels: size of each head's output
+        heads: number of heads
+        groups: groups of the projection
+        dropout: probability of dropping an attention weight
+
+    Shapes:
+        ``[N, in_channels] -> [N, heads * out_channels]``
+
+    >>> GATConv(8, 4, heads=2, groups=4)(torch.randn(3, 8), torch.tensor([[0, 1], [1, 2]])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        groups: int = 1,
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        check_sizes(heads * out_channels, heads, groups)
+        reference.dropout_threshold(dropout)
+        self.heads = heads
+        self.negative_slope = negative_slope
+        self.dropout = dropout
+        self.lin = GroupedLinear(in_channels, heads * out_channels, groups, bias=False)
+        self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.bias = nn.Parameter(torch.empty(heads * out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for weight in (self.lin.weight, self.att_src, self.att_dst):
+            glorot_(weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, edge_index: Any) -> Tensor:
+        adj = Adjacency.build(edge_index, num_nodes=x.size(0)).with_self_loops()
+        value = self.lin(x).view(x.size(0), *self.att_src.shape[1:])  # [N, H, C]
+        source, target = (value * self.att_src).sum(-1), (value * self.att_dst).sum(-1)  # [N, H]
+        dropout = self.dropout if self.training else 0.0
+        out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout).flatten(1)
+        return out if self.bias is None else out + self.bias
+
+    def __repr__(self) -> str:
+        lin = self.lin
+        return f"{type(self).__name__}({lin.in_channels}, {lin.out_channels}, heads={self.heads}, groups={lin.groups})"

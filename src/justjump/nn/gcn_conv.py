@@ -1,0 +1,46 @@
+"""Graph convolution with a grouped projection."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from justjump import ops
+from justjump.nn.grouped_linear import GroupedLinear
+from justjump.nn.init import glorot_
+from justjump.ops import Adjacency
+
+
+class GCNConv(nn.Module):
+    r"""Graph convolution (Kipf and Welling, 2017): project, then sum with symmetric normalisation.
+
+    .. math:: h_v^{(t)} = b + \sum_{w \in \mathcal{N}(v) \cup \{v\}} \frac{w_{v,w}}{\sqrt{\hat{d}_v \hat{d}_w}}
+        \, h_w^{(t-1)} \Theta
+
+    With ``groups=1`` this is PyG's ``GCNConv``.
+
+    Shapes:
+        ``[N, in_channels] -> [N, out_channels]``
+
+    >>> GCNConv(8, 16, groups=4)(torch.randn(3, 8), torch.tensor([[0, 1], [1, 2]])).shape
+    torch.Size([3, 16])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True) -> None:
+        super().__init__()
+        self.lin = GroupedLinear(in_channels, out_channels, groups, bias=False)
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        glorot_(self.lin.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        adj = Adjacency.build(edge_index, edge_weight, x.size(0)).with_self_loops()
+        out = ops.spmm(adj, self.lin(x), adj.normalized("gcn", x.dtype))
+        return out if self.bias is None else out + self.bias
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.lin.in_channels}, {self.lin.out_channels}, groups={self.lin.groups})"

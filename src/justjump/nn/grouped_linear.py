@@ -1,0 +1,50 @@
+"""Linear map in groups of channels."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from justjump import ops
+
+
+class GroupedLinear(nn.Module):
+    r"""A linear map with a block-diagonal weight matrix: ``in * out / groups`` weights.
+
+    Args:
+        in_channels: size of each input row
+        out_channels: size of each output row
+        groups: number of blocks; divides both sizes
+        bias: add a learned vector
+
+    Shapes:
+        ``[..., in_channels] -> [..., out_channels]``, weight ``[groups, in / groups, out / groups]``
+
+    >>> GroupedLinear(128, 128, groups=16).weight.shape
+    torch.Size([16, 8, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True) -> None:
+        super().__init__()
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"groups={groups} does not divide in_channels={in_channels} and out_channels={out_channels}"
+            )
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.groups = groups
+        self.weight = nn.Parameter(torch.empty(groups, in_channels // groups, out_channels // groups))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.weight.size(1))
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.grouped_linear(x, self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, groups={self.groups})"

@@ -1,0 +1,19 @@
+"""Initialisation that several layers share."""
+
+import math
+
+from torch import Tensor, nn
+
+
+def reset_parameters(module: nn.Module) -> None:
+    """Initialise a module and all its parts anew, where they know how."""
+    for part in reversed(list(module.modules())):  # parts first: a whole may set them its own way
+        reset = getattr(part, "reset_parameters", None)
+        if callable(reset):
+            reset()
+
+
+def glorot_(weight: Tensor) -> None:
+    """Uniform in +-sqrt(6 / (in + out)), in and out being the last two sizes, in place."""
+    bound = math.sqrt(6 / (weight.size(-2) + weight.size(-1)))
+    nn.init.uniform_(weight, -bound, bound)

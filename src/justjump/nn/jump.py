@@ -1,0 +1,65 @@
+"""What follows or joins the layers: jumping knowledge, skip connections, gated updates."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+from torch_geometric.nn import JumpingKnowledge
+
+Jump = Literal["none", "concat", "pool", "lstm"]
+Update = Literal["none", "skip", "gru"]
+_PYG_MODES = {"concat": "cat", "pool": "max", "lstm": "lstm"}
+
+
+def jumping_knowledge(jump: Jump, channels: int, layers: int) -> JumpingKnowledge | None:
+    r"""How the outputs of all layers make the final representation (Xu et al., 2018).
+
+    concat :math:`h^{(1)} \Vert \ldots \Vert h^{(T)}`, pool :math:`\max_t h^{(t)}`, lstm
+    :math:`\sum_t \alpha^{(t)} h^{(t)}` with scores from a bi-directional LSTM; none takes :math:`h^{(T)}`.
+    """
+    if jump == "none":
+        return None
+    if jump not in _PYG_MODES:
+        raise ValueError(f"jump={jump!r} is unknown: choose 'none', 'concat', 'pool' or 'lstm'")
+    return JumpingKnowledge(_PYG_MODES[jump], channels, layers)
+
+
+class SkipUpdate(nn.Module):
+    r""":math:`h^{(t)} \leftarrow h^{(t)} + h^{(t-1)} \Theta_s`
+
+    >>> SkipUpdate(4)(torch.randn(3, 4), torch.randn(3, 4)).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(channels, channels, bias=False)
+
+    def forward(self, former: Tensor, new: Tensor) -> Tensor:
+        return new + self.lin(former)
+
+
+class GRUUpdate(nn.Module):
+    r""":math:`h^{(t)} \leftarrow \textrm{GRU}(h^{(t-1)}, h^{(t)})`, the former representation being the state
+
+    >>> GRUUpdate(4)(torch.randn(3, 4), torch.randn(3, 4)).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(channels, channels)
+
+    def forward(self, former: Tensor, new: Tensor) -> Tensor:
+        state: Tensor = self.cell(new, former)
+        return state
+
+
+def update_module(update: Update, channels: int) -> SkipUpdate | GRUUpdate | None:
+    """The module that merges a layer's output with its input, or None."""
+    if update == "none":
+        return None
+    if update == "skip":
+        return SkipUpdate(channels)
+    if update == "gru":
+        return GRUUpdate(channels)
+    raise ValueError(f"update={update!r} is unknown: choose 'none', 'skip' or 'gru'")
