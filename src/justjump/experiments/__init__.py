@@ -1,0 +1,1 @@
+"""The paper as data, and runs of its evaluation."""
