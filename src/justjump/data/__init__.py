@@ -1,0 +1,21 @@
+"""Graphs: the paper's datasets, a user's own, and their splits."""
+
+from .datasets import NAMES, is_available, load, location, origin
+from .errors import DataError
+from .files import read_graph
+from .graph import Graph
+from .splits import Split, random_split, split_from_masks
+
+__all__ = [
+    "NAMES",
+    "DataError",
+    "Graph",
+    "Split",
+    "is_available",
+    "load",
+    "location",
+    "origin",
+    "random_split",
+    "read_graph",
+    "split_from_masks",
+]

@@ -1,0 +1,34 @@
+"""A user's own graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .errors import DataError
+from .graph import Graph
+from .npz import read_npz
+from .tables import read_tables
+
+
+def read_graph(path: str | Path, directed: bool = False) -> Graph:
+    """Graph of an `.npz` file, or of a folder with `nodes.csv` and `edges.csv`.
+
+    Edges are taken as undirected (each is used in both directions) unless `directed`. `docs/own-graph.md` describes the
+    columns and keys.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "nodes.csv").write_text("id,label,height\\nann,a,1.5\\nbob,b,1.8\\ncy,,1.7\\n")
+    ...     _ = pathlib.Path(folder, "edges.csv").write_text("source,target\\nann,bob\\nbob,cy\\n")
+    ...     graph = read_graph(folder)
+    >>> graph.edge_index.tolist(), graph.labels.tolist(), graph.class_names
+    ([[0, 1, 1, 2], [1, 0, 2, 1]], [0, 1, -1], ('a', 'b'))
+    """
+    path = Path(path)
+    if path.is_dir():
+        return read_tables(path, directed)
+    if not path.exists():
+        raise DataError(f"{path} does not exist: a graph is an .npz file, or a folder with nodes.csv and edges.csv")
+    if path.suffix != ".npz":
+        raise DataError(f"{path} is not a graph: expected an .npz file, or a folder with nodes.csv and edges.csv")
+    return read_npz(path, directed)

@@ -1,0 +1,131 @@
+"""Graphs from and to PyTorch Geometric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from scipy.sparse import coo_matrix, issparse
+from torch_geometric.data import Data
+
+from .errors import DataError
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+_MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def from_pyg(data: Data) -> dict[str, Any]:
+    """Arguments of `Graph` from a `Data` object, as copies on the CPU."""
+    if not isinstance(data, Data):
+        raise DataError(
+            f"expected a torch_geometric.data.Data, got {type(data).__name__}: "
+            "a HeteroData becomes one with .to_homogeneous()"
+        )
+    if data.x is None:
+        raise DataError("data.x is missing: give every node features, torch.eye(num_nodes) if there is nothing else")
+    edge_index, edge_weight = _edges(data)
+    labels, class_names = _labels(data)
+    return {
+        "edge_index": edge_index,
+        "features": _features(data.x),
+        "labels": labels,
+        "class_names": class_names,
+        "edge_weight": edge_weight,
+        "masks": _masks(data),
+    }
+
+
+def to_pyg(graph: Graph) -> Data:
+    """`Data` with copies of the arrays of a graph."""
+    if issparse(graph.features):
+        coo = graph.features.tocoo()
+        x = torch.sparse_coo_tensor(
+            torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.long),
+            torch.tensor(coo.data),
+            size=coo.shape,
+            is_coalesced=True,
+            check_invariants=True,
+        )
+    else:
+        x = torch.tensor(graph.features)
+    data = Data(x=x, edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.labels))
+    if graph.edge_weight is not None:
+        data.edge_weight = torch.tensor(graph.edge_weight)
+    if graph.masks is not None:
+        for key, mask in zip(_MASKS, graph.masks, strict=True):
+            data[key] = torch.tensor(mask)
+    return data
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    if tensor.dtype == torch.bfloat16:  # numpy has no such type
+        tensor = tensor.float()
+    return tensor.detach().cpu().numpy().copy()
+
+
+def _coo(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Row, column and value `[nnz]` of a sparse torch tensor or of a `torch_sparse.SparseTensor`."""
+    if not isinstance(matrix, torch.Tensor):
+        row, column, value = matrix.coo()
+    else:
+        matrix = matrix.detach().to_sparse(layout=torch.sparse_coo).coalesce()
+        (row, column), value = matrix.indices(), matrix.values()
+    return _array(row), _array(column), None if value is None else _array(value)
+
+
+def _is_sparse(matrix: Any) -> bool:
+    return hasattr(matrix, "coo") if not isinstance(matrix, torch.Tensor) else matrix.layout != torch.strided
+
+
+def _features(x: Any) -> Any:
+    if not _is_sparse(x):
+        return _array(torch.as_tensor(x))
+    row, column, value = _coo(x)
+    shape = tuple(x.size()) if isinstance(x, torch.Tensor) else tuple(x.sizes())
+    return coo_matrix((np.ones(len(row), np.float32) if value is None else value, (row, column)), shape=shape).tocsr()
+
+
+def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
+    if data.edge_index is not None:
+        weight = data.get("edge_weight")
+        if weight is not None:
+            weight = _array(weight)
+            weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
+        return _array(data.edge_index), weight
+    adj_t = data.get("adj_t")
+    if adj_t is None:
+        raise DataError("the data has neither edge_index nor adj_t: set edge_index to a [2, E] tensor (E may be 0)")
+    if not _is_sparse(adj_t):
+        raise DataError(
+            f"data.adj_t must be a sparse matrix, got {type(adj_t).__name__}: use torch_geometric's ToSparseTensor"
+        )
+    target, source, weight = _coo(adj_t)  # row i of the transposed adjacency holds the edges into node i
+    if weight is not None and (weight == 1).all():
+        weight = None
+    return np.stack([source, target]), weight
+
+
+def _labels(data: Data) -> tuple[np.ndarray, tuple[str, ...]]:
+    if data.y is None:
+        return np.full(data.x.size(0), -1), ()
+    y = _array(torch.as_tensor(data.y))
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.dtype.kind not in "iub" or y.ndim != 1:
+        raise DataError(
+            f"data.y must hold one class number per node (-1 for unknown), got {y.dtype} of shape {list(y.shape)}: "
+            "one-hot labels become numbers with .argmax(dim=1)"
+        )
+    y = y.astype(np.int64)
+    return y, tuple(str(label) for label in range(max(int(y.max(initial=-1)) + 1, 0)))
+
+
+def _masks(data: Data) -> tuple[np.ndarray, ...] | None:
+    found = [data.get(key) for key in _MASKS]
+    if all(mask is None for mask in found):
+        return None
+    # Some datasets come with a training mask alone: the others are empty then.
+    return tuple(np.zeros(data.x.size(0), bool) if mask is None else _array(mask) for mask in found)

@@ -1,0 +1,96 @@
+"""Checked sparse matrices and clean edge lists: what every reader ends in."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from .errors import DataError
+
+_MAX_COLUMNS = 2**31 - 1
+
+
+class WeightConflictError(DataError):
+    """Two entries of one edge with different weights; `first` and `second` are their positions in the input."""
+
+    def __init__(self, first: int, second: int, weights: tuple[float, float]) -> None:
+        self.first, self.second, self.weights = first, second, weights
+        super().__init__(
+            f"edge entries {first} and {second} join the same nodes with different weights {weights[0]:g} and "
+            f"{weights[1]:g}: keep one of them, or read the graph with directed=True if they are two directions"
+        )
+
+
+def canonical(matrix: csr_matrix) -> csr_matrix:
+    """Copy of a matrix with sorted indices, summed duplicates, no explicit zeros and float32 values."""
+    with np.errstate(over="ignore"):  # what overflows becomes inf, which `Graph` reports
+        matrix = csr_matrix(matrix, dtype=np.float32, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray, what: str) -> csr_matrix:
+    """CSR matrix from arrays that may hold anything; an inconsistency is a `DataError` that begins with `what`.
+
+    Shapes: data, indices `[nnz]`; indptr `[rows + 1]`; shape `[2]`.
+    """
+    for name, array in (("indices", indices), ("indptr", indptr), ("shape", shape)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise DataError(f"{what}_{name} must be a list of integers, got {array.dtype} of shape {array.shape}")
+    if data.ndim != 1 or data.dtype.kind not in "iufb":
+        raise DataError(f"{what}_data must be a list of numbers, got {data.dtype} of shape {data.shape}")
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > _MAX_COLUMNS:
+        raise DataError(f"{what}_shape must be two sizes below 2^31, got {shape.tolist()[:4]}")
+    rows, columns = (int(size) for size in shape)
+    if len(indptr) != rows + 1:
+        raise DataError(
+            f"{what}_indptr must have {rows + 1} entries for {what}_shape {rows} x {columns}, got {len(indptr)}"
+        )
+    # uint64 would wrap around in a difference, and a value beyond int64 becomes negative here and is caught below.
+    indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices) or len(indices) != len(data):
+        raise DataError(
+            f"{what}_indptr must rise from 0 to the number of entries, got {indptr[0]} to {indptr[-1]} for "
+            f"{len(indices)} indices and {len(data)} values"
+        )
+    if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
+        bad = indices[(indices < 0) | (indices >= columns)][0]
+        raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {bad}")
+    return csr_matrix((data, indices, indptr), shape=(rows, columns))
+
+
+def simplify(
+    edge_index: np.ndarray, num_nodes: int, weight: np.ndarray | None = None, directed: bool = False
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Drop self-loops, merge repeated edges and, unless `directed`, add the reverse of every edge.
+
+    Shapes: edge_index `[2, E]` -> `[2, E']`, sorted by source, then target; weight `[E]` -> `[E']`.
+    Every layer adds its own self-loops, so those of the data carry nothing.
+
+    >>> simplify(np.array([[0, 1, 2, 2], [1, 0, 1, 2]]), num_nodes=3)[0].tolist()
+    [[0, 1, 1, 2], [1, 0, 2, 1]]
+    """
+    position = np.flatnonzero(edge_index[0] != edge_index[1])
+    source, target = edge_index[:, position].astype(np.int64)
+    if not directed:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        position = np.concatenate([position, position])
+    key = source * num_nodes + target
+    if weight is None:
+        unique = np.unique(key)
+    else:
+        order = np.argsort(key, kind="stable")
+        unique, start, group = np.unique(key[order], return_index=True, return_inverse=True)
+        sorted_weight, sorted_position = weight[position[order]], position[order]
+        conflict = np.flatnonzero(sorted_weight != sorted_weight[start][group])
+        if len(conflict):
+            second, first = conflict[0], start[group[conflict[0]]]
+            raise WeightConflictError(
+                int(sorted_position[first]),
+                int(sorted_position[second]),
+                (float(sorted_weight[first]), float(sorted_weight[second])),
+            )
+        weight = sorted_weight[start]
+    return np.stack([unique // num_nodes, unique % num_nodes]), weight

@@ -1,0 +1,117 @@
+"""Training, validation and test nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import DataError
+from .graph import Graph
+
+PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sorted int64 indices of the training, validation and test nodes."""
+
+    train: np.ndarray
+    val: np.ndarray
+    test: np.ndarray
+
+
+def random_split(
+    labels: np.ndarray,
+    seed: int,
+    fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
+    stratified: bool = False,
+) -> Split:
+    """Random split of the labelled nodes into training, validation and test nodes.
+
+    Every node with a label (`labels[i] >= 0`, shape `[N]`) lies in exactly one part. With n labelled nodes, training
+    and validation have `fraction * n` nodes, rounded to the nearest, and test the rest. `stratified` keeps these sizes
+    and gives every class its share of each part, to within two nodes.
+
+    The same seed gives the same split everywhere: the stream of `np.random.RandomState` is frozen.
+
+    >>> split = random_split(np.array([0, 0, 1, 1, 1, -1]), seed=0)
+    >>> len(split.train), len(split.val), len(split.test)
+    (1, 1, 3)
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise DataError(f"labels must be a list of integers, got {labels.dtype} of shape {list(labels.shape)}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise DataError(f"seed must be an integer in 0..2^32-1, got {seed!r}")
+    known = np.flatnonzero(labels >= 0)
+    num_train, num_val = _sizes(len(known), fractions)
+
+    order = np.random.RandomState(seed).permutation(len(known))
+    if not stratified:
+        shuffled = known[order]
+        parts = np.split(shuffled, [num_train, num_train + num_val])
+    else:
+        by_class = order[np.argsort(labels[known][order], kind="stable")]  # shuffled within each class
+        sizes = np.unique(labels[known], return_counts=True)[1]
+        train = _spread(sizes, num_train)
+        val = _spread(sizes - train, num_val)
+        # Position of each node within its class, beside the bounds of that class.
+        rank = np.arange(len(known)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        part = (rank >= np.repeat(train, sizes)).astype(int) + (rank >= np.repeat(train + val, sizes))
+        parts = [known[by_class[part == index]] for index in range(3)]
+    return Split(*(np.sort(part).astype(np.int64) for part in parts))
+
+
+def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
+    """Split from the masks of a graph, or from three bool arrays `[N]` (train, val, test).
+
+    >>> none, first, second = np.array([[False, False], [True, False], [False, True]])
+    >>> split_from_masks((first, second, none)).val.tolist()
+    [1]
+    """
+    masks = graph.masks if isinstance(graph, Graph) else graph
+    if masks is None:
+        raise DataError("the graph has no masks: name its nodes' parts (train, val, test), or use a random split")
+    masks = [np.asarray(mask) for mask in masks]
+    if len(masks) != 3 or any(mask.dtype != bool or mask.ndim != 1 or mask.shape != masks[0].shape for mask in masks):
+        raise DataError(
+            f"masks must be three bool arrays of one length, got {[(str(m.dtype), m.shape) for m in masks]}"
+        )
+    twice = np.flatnonzero(np.sum(masks, axis=0) > 1)
+    if len(twice):
+        parts = [part for part, mask in zip(PARTS, masks, strict=True) if mask[twice[0]]]
+        raise DataError(f"masks must be disjoint, node {twice[0]} is in {' and '.join(parts)}: keep one")
+    for part, mask in zip(PARTS[:2], masks[:2], strict=True):
+        if not mask.any():
+            raise DataError(f"the {part} mask is empty: training needs nodes in it, or use a random split")
+    if isinstance(graph, Graph):
+        unknown = np.flatnonzero(np.any(masks, axis=0) & (graph.labels < 0))
+        if len(unknown):
+            node = unknown[0] if graph.node_names is None else graph.node_names[unknown[0]]
+            raise DataError(f"node {node} is in a mask but has no label: label it, or take it out of the masks")
+    return Split(*(np.flatnonzero(mask).astype(np.int64) for mask in masks))
+
+
+def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
+    if len(fractions) != 3 or not all(0 <= part <= 1 for part in fractions) or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {tuple(fractions)}")
+    train = int(fractions[0] * count + 0.5)
+    val = min(int(fractions[1] * count + 0.5), count - train)
+    for part, size, fraction in zip(PARTS, (train, val, count - train - val), fractions, strict=True):
+        if size == 0 and fraction > 0:
+            raise DataError(f"{count} labelled nodes are too few for a {part} part of {fraction:g}: label more nodes")
+    return train, val
+
+
+def _spread(sizes: np.ndarray, total: int) -> np.ndarray:
+    """Take `total` of classes of the given sizes `[C]`: from each its share to within one, and exactly `total` in all.
+
+    Rounds the running sum, in integers: its last value is `total` itself.
+    """
+    count = int(sizes.sum())
+    if count == 0:
+        return np.zeros_like(sizes)
+    running = (2 * total * np.cumsum(sizes) + count) // (2 * count)
+    return np.diff(running, prepend=0)

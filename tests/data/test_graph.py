@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
+
+from justjump.data import DataError, Graph
+
+VALID: dict[str, Any] = {
+    "edge_index": np.array([[0, 1, 2, 2], [1, 0, 2, 2]]),
+    "features": np.eye(3),
+    "labels": np.array([0, 1, -1]),
+    "class_names": ("a", "b"),
+}
+
+
+def test_counts_and_types() -> None:
+    graph = Graph(**VALID)
+    assert (graph.num_nodes, graph.num_features, graph.num_classes) == (3, 3, 2)
+    assert graph.edge_index.dtype == np.int64
+    assert graph.labels.dtype == np.int64
+    assert graph.features.dtype == np.float32
+    assert graph.is_undirected
+    assert graph.num_edges == 2  # 0 - 1, and the self-loop, which stands there twice
+
+
+def test_directed_graph_counts_its_columns() -> None:
+    graph = Graph(**VALID | {"edge_index": np.array([[0, 1, 1], [1, 0, 2]])})
+    assert not graph.is_undirected
+    assert graph.num_edges == 3
+
+
+def test_no_edges_and_one_node() -> None:
+    graph = Graph(np.empty((2, 0), dtype=int), np.ones((1, 1)), np.array([-1]), ())
+    assert graph.num_edges == 0
+    assert graph.is_undirected
+    assert repr(graph) == "Graph('graph': 1 nodes, 0 edges, 1 features, 0 classes)"
+
+
+@pytest.mark.parametrize("form", [csr_matrix, csc_matrix, coo_matrix, csr_array])
+def test_sparse_features_become_canonical_csr(form: Any) -> None:
+    matrix = coo_matrix(([1.0, 2.0, 0.0, 5.0], ([0, 0, 1, 2], [2, 2, 0, 1])), shape=(3, 4))
+    graph = Graph(**VALID | {"features": form(matrix)})
+    assert isinstance(graph.features, csr_matrix)
+    assert graph.features.has_canonical_format
+    assert graph.features.data.tolist() == [3, 5]
+    assert graph.features.dtype == np.float32
+
+
+def test_inputs_are_not_changed() -> None:
+    matrix = csr_matrix(([1.0, 0.0], ([0, 1], [2, 0])), shape=(3, 4))
+    features = np.eye(3, dtype=np.float64)
+    Graph(**VALID | {"features": matrix})
+    Graph(**VALID | {"features": features})
+    assert matrix.nnz == 2
+    assert features.dtype == np.float64
+
+
+def _broken_csr(indices: list[int]) -> csr_matrix:
+    matrix = csr_matrix(np.eye(3))
+    matrix.indices = np.array(indices, dtype=np.int32)
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"edge_index": np.array([[0, 3], [1, 0]])}, r"edge_index must lie in 0\.\.2 .*got 3"),
+        ({"edge_index": np.array([[0, -1], [1, 0]])}, r"edge_index must lie in 0\.\.2 .*got -1"),
+        ({"edge_index": np.array([[0.0], [1.0]])}, "edge_index must hold integers, got float64"),
+        ({"edge_index": np.array([[2**64 - 1], [1]], dtype=np.uint64)}, "edge_index must lie in"),
+        ({"edge_index": np.array([0, 1])}, r"edge_index must have shape \[2, E\], got \[2\]"),
+        ({"features": np.full((3, 2), np.nan)}, "node 0 has NaN"),
+        ({"features": np.array([[1.0], [1e300], [0]])}, "node 1 has NaN or infinity"),
+        ({"features": csr_matrix(np.array([[1.0], [0], [np.inf]]))}, "node 2 has NaN or infinity"),
+        ({"features": np.array([["a"], ["b"], ["c"]])}, "features must be real numbers"),
+        ({"features": np.ones(3)}, "features must have shape"),
+        ({"features": np.ones((3, 0))}, "identity matrix"),
+        ({"features": _broken_csr([0, 1, 9])}, "not a valid sparse matrix"),
+        ({"features": _broken_csr([0, -1, 2])}, "not a valid sparse matrix"),
+        ({"labels": np.array([0, 1])}, r"labels must have shape \[3\]"),
+        ({"labels": np.array([0, 1, 2])}, r"labels must lie in -1\.\.1 \(2 classes.*got 2"),
+        ({"labels": np.array([0, 1, -2])}, "got -2"),
+        ({"labels": np.array([0.5, 1, 1])}, "labels must hold integers"),
+        ({"class_names": ("a", "a")}, "must differ"),
+        ({"edge_weight": np.ones(3)}, "edge_weight must be 4 numbers"),
+        ({"edge_weight": np.array([1, 1, -1, 1.0])}, "edge 2 has -1"),
+        ({"edge_weight": np.array([1, np.nan, 1, 1])}, "edge 1 has nan"),
+        ({"node_names": ("a",)}, "each of 3 nodes, got 1"),
+        ({"masks": (np.ones(3, bool),)}, "three arrays"),
+        ({"masks": (np.ones(3, bool), np.ones(2, bool), np.ones(3, bool))}, "val mask must be bool"),
+        ({"masks": (np.ones(3, int),) * 3}, "train mask must be bool"),
+        ({"masks": (np.ones((3, 2), bool),) * 3}, "choose one column"),
+    ],
+)
+def test_errors_name_the_value(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        Graph(**VALID | change)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_matrix
+
+from justjump.data import DataError, read_graph
+from justjump.data.npz import read_npz
+
+ADJACENCY = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], dtype=np.float32)
+FEATURES = np.array([[0, 2.5], [0, 0], [-1, 0], [3, 1]], dtype=np.float32)
+
+
+def _arrays(adjacency: Any = ADJACENCY, features: Any = FEATURES, **more: Any) -> dict[str, Any]:
+    arrays: dict[str, Any] = {"labels": np.array([0, 1, -1, 1])}
+    for key, matrix in (("adj", csr_matrix(adjacency)), ("attr", csr_matrix(features))):
+        arrays |= {f"{key}_{part}": np.array(getattr(matrix, part)) for part in ("data", "indices", "indptr", "shape")}
+    return arrays | more
+
+
+def _write(path: Path, arrays: dict[str, Any]) -> Path:
+    np.savez(path, allow_pickle=True, **{key: value for key, value in arrays.items() if value is not None})
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mine.npz"
+
+
+def test_values_are_kept_and_edges_made_undirected(path: Path) -> None:
+    graph = read_graph(_write(path, _arrays()))
+    assert graph.name == "mine"
+    np.testing.assert_array_equal(graph.features.toarray(), FEATURES)
+    assert graph.edge_index.T.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
+    assert graph.edge_weight is None
+    assert graph.labels.tolist() == [0, 1, -1, 1]
+    assert graph.class_names == ("0", "1")
+    assert graph.masks is graph.node_names is None
+
+
+def test_directed(path: Path) -> None:
+    graph = read_graph(_write(path, _arrays()), directed=True)
+    assert graph.edge_index.T.tolist() == [[0, 1], [1, 2], [2, 1]]
+
+
+def test_binary_as_the_paper_reads_its_datasets(path: Path) -> None:
+    graph = read_npz(_write(path, _arrays(ADJACENCY * 3, class_names=np.array(["x"]))), binary=True)
+    np.testing.assert_array_equal(graph.features.toarray(), [[0, 1], [0, 0], [-1, 0], [1, 1]])
+    assert graph.edge_weight is None
+    assert graph.class_names == ("0", "1")
+
+
+def test_optional_keys(path: Path) -> None:
+    mask = np.array([True, False, False, False])
+    more = {
+        "attr_matrix": FEATURES,
+        "class_names": np.array(["a", "b", "c"]),
+        "node_names": np.arange(4),
+        "train_mask": mask,
+    }
+    arrays = _arrays(**more) | dict.fromkeys(("attr_data", "attr_indices", "attr_indptr", "attr_shape", "labels"))
+    graph = read_graph(_write(path, arrays))
+    np.testing.assert_array_equal(graph.features, FEATURES)
+    assert graph.labels.tolist() == [-1] * 4
+    assert graph.class_names == ("a", "b", "c")
+    assert graph.node_names == ("0", "1", "2", "3")
+    assert graph.masks is not None
+    assert [m.sum() for m in graph.masks] == [1, 0, 0]
+
+
+def test_weights(path: Path) -> None:
+    weighted = np.array([[0, 0.5, 0], [0.5, 0, 2], [0, 0, 0]])
+    graph = read_graph(_write(path, _arrays(weighted, np.eye(3), labels=None)))
+    assert graph.edge_index.T.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [0.5, 0.5, 2, 2]
+    weighted[1, 0] = 0.25
+    with pytest.raises(DataError, match=r"different weights 0.5 and 0.25.*directed=True"):
+        read_graph(_write(path, _arrays(weighted, np.eye(3), labels=None)))
+    graph = read_graph(path, directed=True)
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [0.5, 0.25, 2]
+
+
+class _Bomb:
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("a pickle inside was run",))
+
+
+def _object(value: Any) -> np.ndarray:
+    array = np.empty(1, dtype=object)
+    array[0] = value
+    return array
+
+
+def test_pickled_names_are_ignored(path: Path) -> None:
+    graph = read_graph(_write(path, _arrays(class_names=_object(_Bomb()), node_names=_object(_Bomb()))))
+    assert graph.class_names == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"adj_data": None}, "the key adj_data is missing, there are adj_indices,"),
+        ({"attr_indptr": None}, "the key attr_indptr is missing"),
+        ({"labels": _object(_Bomb())}, "labels holds Python objects"),
+        ({"adj_indices": _object(_Bomb())}, "adj_indices holds Python objects"),
+        ({"train_mask": _object(_Bomb())}, "train_mask holds Python objects"),
+        ({"adj_indices": np.array([0, 1, 2, 4])}, r"adj_indices must lie in 0\.\.3, got 4"),
+        ({"adj_indices": np.array([0, 1, 2, -1])}, r"adj_indices must lie in 0\.\.3, got -1"),
+        ({"adj_indices": np.array([0, 1, 2, 2**64 - 1], dtype=np.uint64)}, "adj_indices must lie in"),
+        ({"adj_indices": np.array([0.0, 1, 2, 1])}, "adj_indices must be a list of integers"),
+        ({"adj_indptr": np.array([0, 3, 2, 4, 4])}, "adj_indptr must rise"),
+        ({"adj_indptr": np.array([0, 2, 3, 4, 2**62])}, "adj_indptr must rise"),
+        ({"adj_indptr": np.array([1, 2, 3, 4, 4])}, "adj_indptr must rise"),
+        ({"adj_indptr": np.array([0, 4])}, "adj_indptr must have 5 entries"),
+        ({"adj_shape": np.array([10**12, 10**12])}, "adj_shape must be two sizes below"),
+        ({"adj_shape": np.array([-4, 4])}, "adj_shape must be two sizes"),
+        ({"adj_shape": np.array([4])}, "adj_shape must be two sizes"),
+        ({"adj_shape": np.array([4, 5])}, "adj_shape must be square, got 4 x 5"),
+        ({"adj_data": np.array([1.0])}, "adj_indptr must rise"),
+        ({"adj_data": np.array(["a"] * 4)}, "adj_data must be a list of numbers"),
+        ({"adj_data": np.full(4, np.nan)}, "adj_data must not hold NaN"),
+        ({"adj_data": np.full(4, -1.0)}, "edge_weight must be finite and not negative"),
+        ({"attr_shape": np.array([4, 2**40])}, "attr_shape must be two sizes"),
+        ({"attr_data": np.full(4, np.inf)}, "features must be finite"),
+        ({"labels": np.array([0, 1])}, r"labels must have shape \[4\]"),
+        ({"labels": np.array([0.0, 1, 1, 1])}, "labels must be integers"),
+        ({"labels": np.array([0, 1, 1, 2**62])}, "labels must count from 0"),
+        ({"labels": np.array([0, 1, 1, -5])}, "got -5"),
+        ({"class_names": np.array(["only one"])}, "1 classes"),
+        ({"train_mask": np.array([1, 0, 0, 0])}, "train mask must be bool"),
+        ({"node_names": np.array(["a"])}, "each of 4 nodes, got 1"),
+    ],
+)
+def test_hostile_files(path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_graph(_write(path, _arrays() | change))
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_features_of_another_number_of_nodes(path: Path) -> None:
+    with pytest.raises(DataError, match=r"a row for each of 4 nodes, got the shape \[3, 3\]"):
+        read_graph(_write(path, _arrays(features=np.eye(3))))
+
+
+def test_array_that_claims_more_than_it_holds(path: Path) -> None:
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<i8", "fortran_order": False, "shape": (2**50,)})
+    _write(path, _arrays(adj_indices=None))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("adj_indices.npy", buffer.getvalue())
+    with pytest.raises(DataError, match=r"mine\.npz"):
+        read_graph(path)
+
+
+def test_files_that_are_not_npz(path: Path, tmp_path: Path) -> None:
+    whole = _write(path, _arrays()).read_bytes()
+    for content in (b"", b"not a zip", whole[: len(whole) // 2], whole[:-30], np.random.RandomState(0).bytes(500)):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"mine\.npz") as caught:
+            read_graph(path)
+        assert "\n" not in str(caught.value)
+    with path.open("wb") as file:
+        np.save(file, np.eye(3))
+    with pytest.raises(DataError, match="one array"):
+        read_graph(path)
+    with pytest.raises(DataError, match="does not exist: a graph is"):
+        read_graph(tmp_path / "none.npz")
+    (tmp_path / "graph.txt").touch()
+    with pytest.raises(DataError, match=r"expected an \.npz file"):
+        read_graph(tmp_path / "graph.txt")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data(), count=st.integers(1, 8), directed=st.booleans())
+def test_round_trip(path: Path, data: st.DataObject, count: int, directed: bool) -> None:
+    adjacency = data.draw(hnp.arrays(bool, (count, count)))
+    numbers = st.floats(-1e6, 1e6, width=32)
+    features = data.draw(hnp.arrays(np.float32, (count, data.draw(st.integers(1, 5))), elements=numbers))
+    labels = data.draw(hnp.arrays(np.int64, count, elements=st.integers(-1, count - 1)))
+    graph = read_graph(_write(path, _arrays(adjacency, features, labels=labels)), directed)
+    expected = adjacency & ~np.eye(count, dtype=bool)
+    expected = expected if directed else expected | expected.T
+    got = np.zeros_like(expected)
+    got[tuple(graph.edge_index)] = True
+    np.testing.assert_array_equal(got, expected)
+    assert graph.edge_index.shape[1] == expected.sum()
+    np.testing.assert_array_equal(graph.features.toarray(), features)
+    np.testing.assert_array_equal(graph.labels, labels)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(position=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255))
+def test_a_changed_byte_reads_or_is_a_data_error(path: Path, position: float, value: int) -> None:
+    whole = bytearray(_write(path, _arrays()).read_bytes())
+    whole[int(position * len(whole))] = value
+    path.write_bytes(whole)
+    with contextlib.suppress(DataError):
+        read_graph(path)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import issparse
+
+from justjump.data import DataError, Graph, read_graph, split_from_masks
+
+NODES = "id,label,split,height,weight\nann,b,train,1.5,0\nbob,a,val,0,-2e1\ncy,,,3,1\n\ndee,a,test,0,0\n"
+EDGES = "source,target\nann,bob\nbob,ann\ncy,cy\ncy,ann\n"
+
+
+def _read(folder: Path, nodes: str = NODES, edges: str = EDGES, directed: bool = False) -> Graph:
+    (folder / "nodes.csv").write_text(nodes, encoding="utf-8", newline="")
+    (folder / "edges.csv").write_text(edges, encoding="utf-8", newline="")
+    return read_graph(folder, directed=directed)
+
+
+def test_columns(tmp_path: Path) -> None:
+    graph = _read(tmp_path)
+    assert graph.name == tmp_path.name
+    assert graph.node_names == ("ann", "bob", "cy", "dee")
+    assert graph.class_names == ("a", "b")
+    assert graph.labels.tolist() == [1, 0, -1, 0]
+    assert graph.edge_index.T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+    features = graph.features.toarray() if issparse(graph.features) else graph.features
+    assert features.tolist() == [[1.5, 0], [0, -20], [3, 1], [0, 0]]
+    split = split_from_masks(graph)
+    assert (split.train.tolist(), split.val.tolist(), split.test.tolist()) == ([0], [1], [3])
+    assert _read(tmp_path, directed=True).edge_index.T.tolist() == [[0, 1], [1, 0], [2, 0]]
+
+
+def test_order_of_columns_is_free_and_only_id_and_a_feature_are_needed(tmp_path: Path) -> None:
+    graph = _read(tmp_path, "x,id, y\n1,a,2\n3,b,4\n", "weight,target,source\n0.5,a,b\n")
+    assert graph.features.tolist() == [[1, 2], [3, 4]]
+    assert graph.class_names == ()
+    assert graph.masks is None
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [0.5, 0.5]
+
+
+def test_features_are_sparse_where_the_data_is(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{','.join('1' if i == j else '0' for j in range(10))}\n" for i in range(10))
+    header = "id," + ",".join(f"f{j}" for j in range(10))
+    graph = _read(tmp_path, f"{header}\n{rows}", "source,target\n")
+    assert issparse(graph.features)
+    np.testing.assert_array_equal(graph.features.toarray(), np.eye(10))
+    assert graph.num_edges == 0
+
+
+def test_what_spreadsheets_write(tmp_path: Path) -> None:
+    nodes = '\ufeffid,label,x\r\n"M\u00fcller, J.",10,1\r\n 2 ,9,1\r\n"two\nlines",10,1\r\n'
+    graph = _read(tmp_path, nodes, '\ufeffsource,target\r\n2,"M\u00fcller, J."\r\n')
+    assert graph.node_names == ("M\u00fcller, J.", "2", "two\nlines")
+    assert graph.class_names == ("9", "10")  # numbers in their own order
+    assert graph.num_edges == 1
+
+
+def test_repeated_weighted_edges(tmp_path: Path) -> None:
+    nodes = "id,x\na,1\nb,1\n"
+    graph = _read(tmp_path, nodes, "source,target,weight\na,b,2\nb,a,2\na,b,2\n")
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [2, 2]
+    edges = "source,target,weight\na,b,2\n\nb,a,3\n"
+    with pytest.raises(DataError, match=r"edges\.csv, line 4: the edge of line 2 .* another weight .*directed=True"):
+        _read(tmp_path, nodes, edges)
+    graph = _read(tmp_path, nodes, edges, directed=True)
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ("", r"nodes\.csv is empty: its first line must name the columns id"),
+        ("id,x\n", r"nodes\.csv has a header but no nodes"),
+        ("name,x\na,1\n", r"nodes\.csv, line 1: there is no column 'id' in 'name,x'"),
+        ("id;x\na;1\n", r"line 1: there is no column 'id' in 'id;x'.*separated by commas"),
+        ("id,label\na,1\n", r"line 1: there is no column of features beside id,label"),
+        ("id,x,x\na,1,1\n", r"line 1: the column 'x' stands there twice"),
+        ("id,x\na,1\nb\n", r"nodes\.csv, line 3: 1 values for the 2 columns"),
+        ("id,x\na,1\nb,1,2\n", r"line 3: 3 values for the 2 columns"),
+        ("id,x\na,1\n\nb,one\n", r"line 4: the feature 'x' must be a finite number, got 'one'"),
+        ("id,x,y\na,1,\n", r"line 2: the feature 'y' must be a finite number, got ''"),
+        ("id,x\na,nan\n", r"line 2: .*got 'nan'"),
+        ("id,x\na,1e39\n", r"line 2: .*got '1e39'"),
+        ("id,x\na,inf\n", r"line 2: .*got 'inf'"),
+        ("id,x\na,1\nb,1\na,2\n", r"line 4: the id 'a' stands in line 2 already"),
+        ("id,x\n ,1\n", r"line 2: the id is empty"),
+        ("id,label,x\na,-1,1\n", r"line 2: the label -1 is ambiguous: leave it empty"),
+        ("id,split,x\na,training,1\n", r"line 2: the split 'training' must be train, val, test or empty"),
+        ('id,x\na,1\n"b,1\n', r"nodes\.csv, line \d: not valid CSV"),
+        (f"id,x\n{'a' * 200_000},1\n", r"line 2: not valid CSV \(field larger"),
+    ],
+)
+def test_errors_in_nodes(tmp_path: Path, nodes: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        _read(tmp_path, nodes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ("", r"edges\.csv is empty"),
+        ("from,to\nann,bob\n", r"edges\.csv, line 1: there is no column 'source' in 'from,to'"),
+        ("source,target,wieght\nann,bob,1\n", r"line 1: unknown column 'wieght'"),
+        ("source,target\nann,bob\nann,eve\n", r"edges\.csv, line 3: the target 'eve' is not an id of nodes\.csv"),
+        ("source,target\n,bob\n", r"line 2: the source '' is not an id"),
+        ("source,target,weight\nann,bob,heavy\n", r"line 2: the weight 'heavy' must be a number"),
+        ("source,target,weight\nann,bob,-1\n", r"line 2: the weight '-1' must be a number that is not negative"),
+        ("source,target,weight\nann,bob,nan\n", r"line 2: the weight 'nan'"),
+        ("source,target,weight\nann,bob,1e39\n", r"line 2: the weight '1e39'"),
+        ("source,target\nann\n", r"line 2: 1 values for the 2 columns"),
+    ],
+)
+def test_errors_in_edges(tmp_path: Path, edges: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        _read(tmp_path, edges=edges)
+
+
+def test_missing_and_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nodes\.csv does not exist: a graph's folder holds"):
+        read_graph(tmp_path)
+    (tmp_path / "nodes.csv").write_text(NODES)
+    with pytest.raises(DataError, match=r"edges\.csv does not exist"):
+        read_graph(tmp_path)
+    (tmp_path / "nodes.csv").write_bytes("id,x\nM\u00fcller,1\n".encode("latin1"))
+    with pytest.raises(DataError, match=r"is not UTF-8 text.*save it as UTF-8"):
+        read_graph(tmp_path)
+    (tmp_path / "nodes.csv").unlink()
+    (tmp_path / "nodes.csv").mkdir()
+    with pytest.raises(DataError, match=r"cannot read .*nodes\.csv"):
+        read_graph(tmp_path)
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data(), names=st.lists(TEXT, min_size=1, max_size=7, unique=True), directed=st.booleans())
+def test_round_trip(tmp_path: Path, data: st.DataObject, names: list[str], directed: bool) -> None:
+    count = len(names)
+    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    features = data.draw(hnp.arrays(np.float32, (count, data.draw(st.integers(1, 4))), elements=numbers))
+    labels = data.draw(st.lists(st.sampled_from(["", "x", "y", "0"]), min_size=count, max_size=count))
+    adjacency = data.draw(hnp.arrays(bool, (count, count)))
+    with (tmp_path / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *(f"f{j}" for j in range(features.shape[1])), "label"])
+        writer.writerows([name, *row, label] for name, row, label in zip(names, features.tolist(), labels, strict=True))
+    with (tmp_path / "edges.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["source", "target"])
+        writer.writerows([names[i], names[j]] for i, j in np.argwhere(adjacency))
+    graph = read_graph(tmp_path, directed=directed)
+    assert graph.node_names == tuple(names)
+    assert ["" if label < 0 else graph.class_names[label] for label in graph.labels] == labels
+    got = graph.features.toarray() if issparse(graph.features) else graph.features
+    np.testing.assert_array_equal(got, features)
+    expected = adjacency & ~np.eye(count, dtype=bool)
+    expected = expected if directed else expected | expected.T
+    assert {tuple(edge) for edge in graph.edge_index.T.tolist()} == {tuple(e) for e in np.argwhere(expected).tolist()}
+    assert graph.edge_index.shape[1] == expected.sum()
+
+
+def test_time_grows_with_size_not_its_square(tmp_path: Path) -> None:
+    count = 40_000
+    nodes = "id,label,x,y\n" + "".join(f"n{i},{i % 5},{i},1\n" for i in range(count))
+    edges = "source,target\n" + "".join(f"n{i},n{i * 7919 % count}\n" for i in range(count))
+    start = time.perf_counter()
+    graph = _read(tmp_path, nodes, edges)
+    assert graph.num_nodes == count
+    assert time.perf_counter() - start < 10  # about half a second; quadratic work takes minutes
