@@ -1,0 +1,89 @@
+"""The state of a run in training, and how it goes to disk: one safetensors file, replaced as a whole."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from justjump.nn import NodeClassifier
+from justjump.train.files import RunError, replace_file
+
+STATE_FILE = "state.safetensors"
+
+
+@dataclass
+class Progress:
+    """How far a run is. The best epoch is the one with the best watched value."""
+
+    epoch: int = 0
+    best_epoch: int = 0
+    best_value: float = float("-inf")
+    seconds: float = 0.0
+    loss: list[float] = field(default_factory=list)
+    val_loss: list[float] = field(default_factory=list)
+    val_accuracy: list[float] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class State:
+    """All that changes while a network trains; ``best`` holds the weights of the best epoch."""
+
+    model: NodeClassifier
+    optimizer: torch.optim.Optimizer
+    best: dict[str, Tensor]
+    progress: Progress
+
+    def keep_best(self) -> None:
+        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+
+
+def save_state(state: State, settings: dict[str, Any], folder: Path) -> None:
+    """Write everything that continues the run bit for bit: weights, optimizer, random state, history."""
+    tensors = {f"model.{name}": value for name, value in state.model.state_dict().items()}
+    tensors |= {f"best.{name}": value for name, value in state.best.items()}
+    for number, moments in state.optimizer.state_dict()["state"].items():
+        tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
+    tensors["random"] = torch.get_rng_state()
+    metadata = {"settings": json.dumps(settings), "progress": json.dumps(asdict(state.progress))}
+    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    replace_file(folder / STATE_FILE, lambda path: save_file(contiguous, path, metadata))
+
+
+def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
+    """Bring ``state`` and torch's generator to where the run in ``folder`` stopped, if one did."""
+    path = folder / STATE_FILE
+    if not path.exists():
+        return
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        if json.loads(metadata["settings"]) != settings:
+            raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
+        state.model.load_state_dict(_part(tensors, "model."))
+        state.best = _part(tensors, "best.")
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, value in _part(tensors, "adam.").items():
+            number, moment = name.split(".")
+            moments.setdefault(int(number), {})[moment] = value
+        param_groups = state.optimizer.state_dict()["param_groups"]
+        state.optimizer.load_state_dict({"state": moments, "param_groups": param_groups})
+        state.progress = Progress(**json.loads(metadata["progress"]))
+        torch.set_rng_state(tensors["random"])
+    except RunError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+        raise RunError(f"{path} cannot be read ({error}): delete it to start the run again") from error
+
+
+def remove_state(folder: Path) -> None:
+    (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

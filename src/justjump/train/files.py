@@ -1,0 +1,22 @@
+"""Writing files that are whole or not there."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+class RunError(ValueError):
+    """A run's folder cannot be read or written; the message says what to do."""
+
+
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside ``path`` and put the result in its place, so that a reader or a crash never sees half a file."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)

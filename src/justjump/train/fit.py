@@ -1,0 +1,222 @@
+"""One training run, by flat functions."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from justjump.data import Graph, Split, random_split, split_from_masks
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.files import RunError
+from justjump.train.inputs import Inputs, data_hash, prepare
+from justjump.train.protocol import Protocol
+from justjump.train.run import RUN_FILE, Run, settings
+
+SAVE_EVERY_SECONDS = 10.0
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says why and what to do."""
+
+
+def fit(
+    graph: Graph | object,
+    config: ModelConfig | None = None,
+    protocol: Protocol | None = None,
+    *,
+    split: Split | None = None,
+    seed: int = 0,
+    output: str | Path | None = None,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Train a node classifier.
+
+    Args:
+        graph: a :class:`~justjump.data.Graph` or a PyG ``Data``
+        config: which network; the paper's DNA with g=16 by default
+        protocol: how it is trained
+        split: training, validation and test nodes; by default the graph's own masks, else a random split by ``seed``
+        seed: of the split, the initialisation and dropout; the same seed gives the same run bit for bit
+        output: folder to keep the run in; a run that was stopped there goes on where it was, and one that is
+            finished is returned as it is
+        on_epoch: called after each epoch
+
+    Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
+
+    >>> from justjump.data import load
+    >>> run = fit(load("cora"), ModelConfig("gcn", layers=1), Protocol(max_epochs=3))
+    >>> run.epochs, run.finished
+    (3, True)
+    """
+    graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
+    config = config or ModelConfig()
+    protocol = protocol or Protocol()
+    split = split or default_split(graph, protocol, seed)
+    digest = data_hash(graph, split)
+    wanted = settings(config, protocol, seed, digest)
+    folder = None if output is None else Path(output)
+    if folder is not None and (kept := finished_run(folder, wanted)) is not None:
+        return kept
+    inputs = prepare(graph, protocol.normalize_features)
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = NodeClassifier(config, graph.num_features, graph.num_classes)
+        state = State(model, make_optimizer(model, protocol), {}, Progress())
+        state.keep_best()
+        save = None
+        if folder is not None:
+            load_state(state, wanted, folder)
+            save = partial(save_state, state, wanted, folder)
+        finished = train_until_done(state, inputs, split, protocol, save, on_epoch)
+    model.load_state_dict(state.best)
+    accuracy = evaluate(model, inputs, split)
+    progress = state.progress
+    run = Run(
+        model=model,
+        graph_name=graph.name,
+        class_names=graph.class_names,
+        protocol=protocol,
+        seed=seed,
+        data_hash=digest,
+        split_sizes=(len(split.train), len(split.val), len(split.test)),
+        finished=finished,
+        epochs=progress.epoch,
+        best_epoch=progress.best_epoch,
+        train_accuracy=accuracy["train"],
+        val_accuracy=accuracy["val"],
+        test_accuracy=accuracy["test"],
+        val_loss=progress.val_loss[progress.best_epoch - 1] if progress.best_epoch else float("nan"),
+        seconds=progress.seconds,
+    )
+    if folder is not None:
+        run.save(folder)
+        if finished:
+            remove_state(folder)
+    return run
+
+
+def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
+    """The finished run in a folder, if there is one; RunError if it has other settings."""
+    if not (folder / RUN_FILE).exists():
+        return None
+    run = Run.load(folder)
+    if run.settings != wanted:
+        differ = ", ".join(differences(run.settings, wanted))
+        raise RunError(f"{folder} holds a run with other settings ({differ}): choose another output folder")
+    return run if run.finished else None
+
+
+def differences(kept: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """What differs between two settings, named as in ``config`` and ``protocol``."""
+    for name in wanted:
+        if isinstance(wanted[name], dict):
+            yield from differences(kept[name], wanted[name])
+        elif kept[name] != wanted[name]:
+            yield "the data" if name == "data_hash" else f"{name} {kept[name]} there, {wanted[name]} here"
+
+
+def train_until_done(
+    state: State,
+    inputs: Inputs,
+    split: Split,
+    protocol: Protocol,
+    save: Callable[[], None] | None = None,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> bool:
+    """Epochs until patience ends (True) or Ctrl-C (False)."""
+    train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
+    saved = time.monotonic()
+    try:
+        while not is_done(state.progress, protocol):
+            start = time.perf_counter()
+            loss = train_epoch(state.model, state.optimizer, inputs, train)
+            val_loss, val_accuracy = validate(state.model, inputs, val)
+            if not (math.isfinite(loss) and math.isfinite(val_loss)):
+                raise TrainingError(
+                    f"the loss became {loss} in epoch {state.progress.epoch + 1}: look for extreme feature values, or "
+                    f"lower the learning rate (now {protocol.learning_rate})"
+                )
+            record(state, protocol, loss, val_loss, val_accuracy, time.perf_counter() - start)
+            if save is not None and time.monotonic() - saved > SAVE_EVERY_SECONDS:
+                save()
+                saved = time.monotonic()
+            if on_epoch is not None:
+                on_epoch(state.progress)
+    except KeyboardInterrupt:
+        if save is not None:
+            save()
+        return False
+    return True
+
+
+def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, nodes: Tensor) -> float:
+    """One step on all training nodes; the loss before it."""
+    model.train()
+    optimizer.zero_grad()
+    logits = model(inputs.x, inputs.adj)
+    loss = F.cross_entropy(logits[nodes], inputs.labels[nodes])
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss.item()
+
+
+@torch.no_grad()
+def validate(model: nn.Module, inputs: Inputs, nodes: Tensor) -> tuple[float, float]:
+    """Loss and accuracy on some nodes."""
+    model.eval()
+    logits = model(inputs.x, inputs.adj)[nodes]
+    labels = inputs.labels[nodes]
+    return F.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean().item()
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, inputs: Inputs, split: Split) -> dict[str, float]:
+    """Accuracy on each part of a split (NaN where it is empty)."""
+    model.eval()
+    right = (model(inputs.x, inputs.adj).argmax(1) == inputs.labels).double()
+    parts = {"train": split.train, "val": split.val, "test": split.test}
+    return {name: right[torch.from_numpy(part)].mean().item() for name, part in parts.items()}
+
+
+def record(state: State, protocol: Protocol, loss: float, val_loss: float, val_accuracy: float, seconds: float) -> None:
+    """Count one epoch, and keep the weights if it is the best so far."""
+    progress = state.progress
+    progress.epoch += 1
+    progress.seconds += seconds
+    progress.loss.append(loss)
+    progress.val_loss.append(val_loss)
+    progress.val_accuracy.append(val_accuracy)
+    value = -val_loss if protocol.watch == "loss" else val_accuracy
+    if value > progress.best_value:
+        progress.best_value, progress.best_epoch = value, progress.epoch
+        state.keep_best()
+
+
+def is_done(progress: Progress, protocol: Protocol) -> bool:
+    """Has patience run out, or the last epoch passed?"""
+    waited = progress.epoch - max(progress.best_epoch, protocol.patience_start)
+    return progress.epoch >= protocol.max_epochs or waited >= protocol.patience
+
+
+def make_optimizer(model: nn.Module, protocol: Protocol) -> torch.optim.Adam:
+    """Adam with the L2 penalty on all parameters, or on those that are not biases."""
+    named = list(model.named_parameters())
+    plain = [p for name, p in named if protocol.decay == "weights" and name.split(".")[-1].startswith("bias")]
+    decayed = [p for _, p in named if not any(p is q for q in plain)]
+    groups = [{"params": decayed, "weight_decay": protocol.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate)
+
+
+def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
+    """The masks that came with the graph, else a random split."""
+    if graph.masks is not None:
+        return split_from_masks(graph)
+    return random_split(graph.labels, seed, protocol.fractions, protocol.stratified)

@@ -1,0 +1,67 @@
+"""From a graph as it was read to the tensors that a network takes."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix, diags
+from torch import Tensor
+
+from justjump.data import Graph, Split
+from justjump.ops import Adjacency, SparseMatrix
+
+# Below this share of non-zeros the sparse product is faster than the dense one.
+SPARSE_BELOW = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Features ``[N, F]``, graph structure and labels ``[N]`` (-1 = unknown) of one graph."""
+
+    x: Tensor | SparseMatrix
+    adj: Adjacency
+    labels: Tensor
+
+
+def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
+    """Tensors of a graph; features stay sparse, or become so, where most are zero.
+
+    >>> from justjump.data import load
+    >>> prepare(load("cora")).x
+    SparseMatrix(shape=(2708, 1433), entries=49216)
+    """
+    features = graph.features
+    if isinstance(features, np.ndarray) and np.count_nonzero(features) < SPARSE_BELOW * features.size:
+        features = csr_matrix(features)
+    if normalize_features:
+        features = _row_normalized(features)
+    if isinstance(features, np.ndarray):
+        x: Tensor | SparseMatrix = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+    else:
+        x = SparseMatrix.from_scipy(features.astype(np.float32))
+    weight = None if graph.edge_weight is None else torch.from_numpy(graph.edge_weight)
+    adj = Adjacency.build(torch.from_numpy(graph.edge_index), weight, graph.num_nodes).with_self_loops()
+    return Inputs(x, adj, torch.from_numpy(graph.labels))
+
+
+def data_hash(graph: Graph, split: Split) -> str:
+    """A digest of everything that training reads: the same digest, the same data."""
+    features = graph.features
+    arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
+    arrays += [graph.edge_index, graph.labels, split.train, split.val, split.test]
+    arrays += [] if graph.edge_weight is None else [graph.edge_weight]
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _row_normalized(features: csr_matrix | np.ndarray) -> csr_matrix | np.ndarray:
+    """Each row divided by the sum of its absolute values; an empty row stays empty."""
+    if isinstance(features, np.ndarray):
+        total = np.abs(features).sum(axis=1, keepdims=True)
+        return features / np.where(total > 0, total, 1)
+    total = abs(features) @ np.ones(features.shape[1])
+    return csr_matrix(diags(1 / np.where(total > 0, total, 1)) @ features)

@@ -1,0 +1,118 @@
+"""A trained network and what is known about it, in memory and in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from justjump.data import Graph
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train.files import RunError, replace_file
+from justjump.train.inputs import prepare
+from justjump.train.protocol import Protocol
+
+RUN_FILE = "run.json"
+MODEL_FILE = "model.safetensors"
+FORMAT = 1
+
+
+def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:
+    """What a run must share with another to be the same run, as JSON gives it back."""
+    own = {"config": asdict(config), "protocol": asdict(protocol), "seed": seed, "data_hash": data_hash}
+    return dict(json.loads(json.dumps(own)))
+
+
+class Prediction(NamedTuple):
+    """Class numbers ``[N]`` and the probabilities of all classes ``[N, classes]``."""
+
+    classes: np.ndarray
+    probabilities: np.ndarray
+
+
+@dataclass(eq=False)
+class Run:
+    """One trained network, with the settings that made it and its accuracies (0 to 1)."""
+
+    model: NodeClassifier
+    graph_name: str
+    class_names: tuple[str, ...]
+    protocol: Protocol
+    seed: int
+    data_hash: str
+    split_sizes: tuple[int, int, int]
+    finished: bool
+    epochs: int
+    best_epoch: int
+    train_accuracy: float
+    val_accuracy: float
+    test_accuracy: float
+    val_loss: float
+    seconds: float
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return settings(self.config, self.protocol, self.seed, self.data_hash)
+
+    @torch.no_grad()
+    def predict(self, graph: Graph | object) -> Prediction:
+        """Class and class probabilities of every node of a graph with the same features."""
+        graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
+        expected = self.model.lin_in.in_features
+        if graph.num_features != expected:
+            raise RunError(f"{graph.name} has {graph.num_features} features a node, but the model expects {expected}")
+        inputs = prepare(graph, self.protocol.normalize_features)
+        self.model.eval()
+        probabilities = torch.softmax(self.model(inputs.x, inputs.adj), dim=1)
+        return Prediction(probabilities.argmax(1).numpy(), probabilities.numpy())
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``model.safetensors`` and, when that is in place, ``run.json``."""
+        folder = Path(folder)
+        tensors = {name: value.contiguous() for name, value in self.model.state_dict().items()}
+        text = json.dumps({"format": FORMAT, **self.to_dict()}, indent=2)
+        replace_file(folder / MODEL_FILE, lambda path: save_file(tensors, path))
+        replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the weights, as JSON takes it."""
+        own = {name: value for name, value in vars(self).items() if name not in ("model", "protocol")}
+        return {
+            "config": asdict(self.config),
+            "protocol": asdict(self.protocol),
+            "num_features": self.model.lin_in.in_features,
+            **own,
+        }
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Run:
+        """Read a run that was saved in ``folder``. Nothing in it is executed."""
+        folder = Path(folder)
+        if not (folder / RUN_FILE).is_file():
+            raise RunError(f"{folder} holds no run: it has no {RUN_FILE}")
+        try:
+            values = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+            if values.pop("format") != FORMAT:
+                raise RunError(f"{folder / RUN_FILE} was written by another version of justjump")
+            config = ModelConfig(**values.pop("config"))
+            protocol = Protocol(**values.pop("protocol"))
+            model = NodeClassifier(config, values.pop("num_features"), len(values["class_names"]))
+            model.load_state_dict(load_file(folder / MODEL_FILE))
+            values["class_names"] = tuple(values["class_names"])
+            values["split_sizes"] = tuple(values["split_sizes"])
+            return cls(model=model, protocol=protocol, **values)
+        except RunError:
+            raise
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RunError(f"{folder} holds a run that cannot be read: {reason}") from error
