@@ -1,16 +1,18 @@
 """What follows or joins the layers: jumping knowledge, skip connections, gated updates."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
-from torch_geometric.nn import JumpingKnowledge
+
+if TYPE_CHECKING:
+    from torch_geometric.nn import JumpingKnowledge
 
 Jump = Literal["none", "concat", "pool", "lstm"]
 Update = Literal["none", "skip", "gru"]
 _PYG_MODES = {"concat": "cat", "pool": "max", "lstm": "lstm"}
 
 
-def jumping_knowledge(jump: Jump, channels: int, layers: int) -> JumpingKnowledge | None:
+def jumping_knowledge(jump: Jump, channels: int, layers: int) -> "JumpingKnowledge | None":
     r"""How the outputs of all layers make the final representation (Xu et al., 2018).
 
     concat :math:`h^{(1)} \Vert \ldots \Vert h^{(T)}`, pool :math:`\max_t h^{(t)}`, lstm
@@ -20,12 +22,15 @@ def jumping_knowledge(jump: Jump, channels: int, layers: int) -> JumpingKnowledg
         return None
     if jump not in _PYG_MODES:
         raise ValueError(f"jump={jump!r} is unknown: choose 'none', 'concat', 'pool' or 'lstm'")
+    from torch_geometric.nn import JumpingKnowledge  # its import takes two seconds
+
     return JumpingKnowledge(_PYG_MODES[jump], channels, layers)
 
 
 class SkipUpdate(nn.Module):
     r""":math:`h^{(t)} \leftarrow h^{(t)} + h^{(t-1)} \Theta_s`
 
+    >>> import torch
     >>> SkipUpdate(4)(torch.randn(3, 4), torch.randn(3, 4)).shape
     torch.Size([3, 4])
     """
@@ -41,6 +46,7 @@ class SkipUpdate(nn.Module):
 class GRUUpdate(nn.Module):
     r""":math:`h^{(t)} \leftarrow \textrm{GRU}(h^{(t-1)}, h^{(t)})`, the former representation being the state
 
+    >>> import torch
     >>> GRUUpdate(4)(torch.randn(3, 4), torch.randn(3, 4)).shape
     torch.Size([3, 4])
     """

@@ -2,8 +2,8 @@
 
 from justjump.train.checkpoint import Progress
 from justjump.train.files import RunError
-from justjump.train.fit import TrainingError, fit
 from justjump.train.inputs import Inputs, prepare
+from justjump.train.loop import TrainingError, fit
 from justjump.train.protocol import Protocol
 from justjump.train.run import Prediction, Run
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,4 +20,5 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # most often: not there, which is as it should be
+            partial.unlink()

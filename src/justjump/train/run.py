@@ -106,6 +106,8 @@ class Run:
                 raise RunError(f"{folder / RUN_FILE} was written by another version of justjump")
             config = ModelConfig(**values.pop("config"))
             protocol = Protocol(**values.pop("protocol"))
+            if not values["class_names"]:
+                raise RunError(f"{folder / RUN_FILE} names no class")
             model = NodeClassifier(config, values.pop("num_features"), len(values["class_names"]))
             model.load_state_dict(load_file(folder / MODEL_FILE))
             values["class_names"] = tuple(values["class_names"])

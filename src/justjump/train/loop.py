@@ -16,6 +16,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.files import RunError
 from justjump.train.inputs import Inputs, data_hash, prepare
+from justjump.train.process import ctrl_c_waits, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.run import RUN_FILE, Run, settings
 
@@ -66,7 +67,7 @@ def fit(
         return kept
     inputs = prepare(graph, protocol.normalize_features)
 
-    with torch.random.fork_rng(devices=[]):
+    with one_torch_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = NodeClassifier(config, graph.num_features, graph.num_classes)
         state = State(model, make_optimizer(model, protocol), {}, Progress())
@@ -131,10 +132,10 @@ def train_until_done(
     save: Callable[[], None] | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
 ) -> bool:
-    """Epochs until patience ends (True) or Ctrl-C (False)."""
+    """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
     train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
     saved = time.monotonic()
-    try:
+    with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()
             loss = train_epoch(state.model, state.optimizer, inputs, train)
@@ -145,15 +146,17 @@ def train_until_done(
                     f"lower the learning rate (now {protocol.learning_rate})"
                 )
             record(state, protocol, loss, val_loss, val_accuracy, time.perf_counter() - start)
-            if save is not None and time.monotonic() - saved > SAVE_EVERY_SECONDS:
+            stop = is_stopped()
+            try:
+                if on_epoch is not None:
+                    on_epoch(state.progress)
+            except KeyboardInterrupt:
+                stop = True
+            if save is not None and (stop or time.monotonic() - saved > SAVE_EVERY_SECONDS):
                 save()
                 saved = time.monotonic()
-            if on_epoch is not None:
-                on_epoch(state.progress)
-    except KeyboardInterrupt:
-        if save is not None:
-            save()
-        return False
+            if stop:
+                return False
     return True
 
 

@@ -1,0 +1,37 @@
+"""Dynamic neighborhood aggregation for graph neural networks (*Just Jump*, Fey 2019)."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from justjump.data import Graph, load, read_graph
+    from justjump.nn import DNAConv, ModelConfig, NodeClassifier
+    from justjump.train import Protocol, Run, fit
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DNAConv",
+    "Graph",
+    "ModelConfig",
+    "NodeClassifier",
+    "Protocol",
+    "Run",
+    "fit",
+    "load",
+    "read_graph",
+]
+
+# Names are looked up when used: `justjump --help` need not wait for torch.
+_HOMES = {
+    "justjump.data": ("Graph", "load", "read_graph"),
+    "justjump.nn": ("DNAConv", "ModelConfig", "NodeClassifier"),
+    "justjump.train": ("Protocol", "Run", "fit"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'justjump' has no attribute {name!r}")

@@ -1,0 +1,182 @@
+"""What each command does and prints."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from justjump.data import NAMES, Graph, is_available, load, location, origin
+from justjump.experiments import paper
+from justjump.experiments.display import RunsDisplay
+from justjump.experiments.runner import Job, load_graph, run_jobs
+from justjump.experiments.summary import Summary
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, Run
+from justjump.train.files import replace_file
+
+SUMMARY_FILE = "summary.json"
+
+
+def train(
+    source: str,
+    config: ModelConfig,
+    protocol: Protocol,
+    splits: int,
+    seed: int,
+    jobs: int,
+    data_dir: Path | None,
+    directed: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Train on several splits; print, and keep in ``output``, the accuracy over them."""
+    graph = load_graph(source, _text(data_dir), directed)  # what is wrong with it is said before workers start
+    if splits > 1 and graph.masks is not None:
+        raise ValueError(f"{graph.name} brings its own split (train, val, test), so --splits {splits} has no meaning")
+    todo = [
+        Job(source, config, protocol, number, _text(data_dir), directed, _text(output and output / f"split-{number}"))
+        for number in range(seed, seed + splits)
+    ]
+    results, seconds = _run(todo, [f"split {job.seed}" for job in todo], jobs)
+    done = [result for result in results if result["finished"]]
+    summary = _report(graph, config, protocol, done, seconds) if done else None
+    if output is not None and summary is not None:
+        text = json.dumps(summary, indent=2) + "\n"
+        replace_file(output / SUMMARY_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+    if as_json and summary is not None:
+        print(json.dumps(summary))
+    elif done:
+        print(f"accuracy: {Summary.of(done)}")
+    if len(done) < splits:
+        kept = f"the same command goes on from {output}" if output else "nothing was kept (no --output)"
+        print(f"stopped after {len(done)} of {splits} splits: {kept}", file=sys.stderr)
+        sys.exit(130)
+
+
+def _report(
+    graph: Graph, config: ModelConfig, protocol: Protocol, results: Sequence[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    mean, std, splits = Summary.of(results)
+    return {
+        "dataset": graph.name,
+        "accuracy_mean": mean,
+        "accuracy_std": std,
+        "splits": splits,
+        "config": {**asdict(config), "protocol": asdict(protocol)},
+        "seconds": seconds,
+        "runs": [
+            {key: result[key] for key in ("seed", "test_accuracy", "val_accuracy", "epochs", "best_epoch", "seconds")}
+            for result in results
+        ],
+    }
+
+
+def predict(run_folder: Path, source: str, output: Path, directed: bool, data_dir: Path | None) -> None:
+    """Write the predicted class of every node and its probability as CSV."""
+    run = find_run(run_folder)
+    graph = load_graph(source, _text(data_dir), directed)
+    classes, probabilities = run.predict(graph)
+    names = graph.node_names or range(graph.num_nodes)
+
+    def write(path: Path) -> None:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["node", "class", "probability"])
+            for name, label, row in zip(names, classes, probabilities, strict=True):
+                writer.writerow([name, run.class_names[label], f"{row[label]:.6f}"])
+
+    replace_file(output, write)
+    print(f"{graph.num_nodes} predictions are in {output}")
+
+
+def find_run(folder: Path) -> Run:
+    """The run in a folder, or the best on validation of the splits in it."""
+    parts = sorted(folder.glob("split-*/run.json"))
+    if not parts:
+        return Run.load(folder)
+    runs = [Run.load(part.parent) for part in parts]
+    return max(runs, key=lambda run: run.val_accuracy)
+
+
+def datasets(data_dir: Path | None, as_json: bool) -> None:
+    """Statistics of every dataset that is here, beside the paper's Table 2."""
+    rows = []
+    for name in NAMES:
+        stated = paper.DATASETS[name]
+        row: dict[str, Any] = {"name": name, "paper": asdict(stated), "here": None}
+        if is_available(name, _text(data_dir)):
+            graph = load(name, data_dir)
+            counts = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+            row["here"] = dict(zip(("nodes", "edges", "features", "classes"), counts, strict=True))
+        row["location"] = location(name, data_dir)
+        row["origin"] = origin(name)
+        rows.append(row)
+    if as_json:
+        print(json.dumps(rows))
+        return
+    table = Table(title="Nodes / undirected edges / features / classes", box=SIMPLE_HEAD, pad_edge=False)
+    for title in ("dataset", "here", "paper, Table 2"):
+        table.add_column(title, no_wrap=True, justify="left" if title == "dataset" else "right")
+    for row in rows:
+        table.add_row(row["name"], _counts(row), _counts(row, of="paper"))
+    Console().print(table)
+    for row in rows:
+        print(f"{row['name']:<17} {row['location']}; origin: {row['origin']}")
+
+
+def _counts(row: dict[str, Any], of: str = "here") -> str:
+    if row[of] is None:
+        return str(row["location"])
+    return " / ".join(f"{row[of][key]:,}" for key in ("nodes", "edges", "features", "classes"))
+
+
+def demo(splits: int, jobs: int) -> None:
+    """DNA and GCN on the embedded Cora, beside the paper's figures."""
+    models = {"dna-g16": "DNA (g=16)", "gcn-none": "GCN (JK-None)"}
+    todo = [Job("cora", paper.published(model, "cora"), Protocol(), seed) for model in models for seed in range(splits)]
+    titles = [f"{title} split {seed}" for title in models.values() for seed in range(splits)]
+    print(f"Cora: {' and '.join(models.values())} on {splits} random splits, 20/20/60 % of the nodes", flush=True)
+    results, seconds = _run(todo, titles, jobs)
+    table = Table(title="Test accuracy on Cora in percent")
+    for column in ("model", "layers/hidden/groups/heads", "splits", "here", "paper", "difference"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for number, (model, title) in enumerate(models.items()):
+        own = [r for r in results if r["finished"] and r["config"]["model"] == model.split("-")[0]]
+        stated, config = paper.TABLE1[model]["cora"], todo[number * splits].config
+        if own:
+            mean, std, count = Summary.of(own)
+            here = f"{mean:.2f}" + ("" if std is None else f" +- {std:.2f}")
+            paper_text = f"{stated.mean:.2f} +- {stated.std:.2f}"
+            table.add_row(title, config.notation, str(count), here, paper_text, f"{mean - stated.mean:+.2f}")
+        else:
+            table.add_row(title, config.notation, "0", "stopped", f"{stated.mean:.2f} +- {stated.std:.2f}", "-")
+    Console().print(table)
+    print(f"{seconds:.0f} seconds on {_workers(jobs)} cores")
+    if sum(r["finished"] for r in results) < len(todo):
+        sys.exit(130)
+
+
+def _run(todo: Sequence[Job], titles: Sequence[str], jobs: int) -> tuple[list[dict[str, Any]], float]:
+    start = time.perf_counter()
+    with RunsDisplay(titles, _workers(jobs)) as display:
+        results = run_jobs(todo, _workers(jobs), display)
+    return results, time.perf_counter() - start
+
+
+def _workers(jobs: int) -> int:
+    return jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

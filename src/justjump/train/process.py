@@ -1,0 +1,45 @@
+"""What training needs of its process: a fixed number of threads, and Ctrl-C at the right moment."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """torch's reductions and products round differently with more threads; ours don't, and keep the full number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def ctrl_c_waits() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C sets a flag, so that an epoch is never left half done; a second Ctrl-C interrupts at once.
+
+    Yields a function that tells whether it was pressed.
+    """
+    pressed = threading.Event()
+
+    def remember(number: int, frame: Any) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours:  # someone else decides what Ctrl-C means
+        yield pressed.is_set
+        return
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

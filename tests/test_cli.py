@@ -1,0 +1,159 @@
+"""The command line as a user meets it: output, files, errors, exit codes."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from justjump.data import load
+from justjump.train import Run
+
+QUICK = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--max-epochs", "3"]
+COMMANDS = ["train", "predict", "datasets", "demo"]
+
+
+def justjump(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "justjump", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **kwargs)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str) -> None:
+    done = justjump(command, "--help")
+    assert done.returncode == 0
+    assert f"Example: justjump {command}" in done.stdout
+
+
+def test_train_prints_the_accuracy() -> None:
+    done = justjump("train", "--dataset", "cora", *QUICK, "--splits", "2", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"accuracy: \d+\.\d \+- \d+\.\d \(2 splits\)\n", done.stdout)
+    assert "[2/2] split 1: test accuracy" in done.stderr
+
+
+def test_json_and_any_number_of_jobs() -> None:
+    reports = []
+    for jobs in ("1", "2"):
+        done = justjump("train", "--dataset", "cora", *QUICK, "--splits", "3", "--jobs", jobs, "--json")
+        assert done.returncode == 0, done.stderr
+        reports.append(json.loads(done.stdout))
+    for report in reports:
+        assert {"accuracy_mean", "accuracy_std", "splits", "config", "seconds"} <= set(report)
+        assert report["splits"] == 3
+        assert report["config"]["hidden"] == 16
+    accuracies = [[run["test_accuracy"] for run in report["runs"]] for report in reports]
+    assert accuracies[0] == accuracies[1]
+    assert reports[0]["accuracy_mean"] == pytest.approx(100 * np.mean(accuracies[0]))
+    assert reports[0]["accuracy_std"] == pytest.approx(100 * np.std(accuracies[0], ddof=1))
+
+
+def test_train_then_predict_on_own_graph(tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    nodes = [f"n{i},{'' if i % 5 == 0 else 'ab'[i % 2]},{i % 2}.0,{i}" for i in range(20)]
+    (folder / "nodes.csv").write_text("id,label,parity,number\n" + "\n".join(nodes) + "\n")
+    edges = [f"n{i},n{(i + 2) % 20}" for i in range(20)]
+    (folder / "edges.csv").write_text("source,target\n" + "\n".join(edges) + "\n")
+    runs = tmp_path / "runs"
+    done = justjump("train", "--graph", str(folder), *QUICK, "--splits", "2", "--jobs", "1", "--output", str(runs))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((runs / "summary.json").read_text())["splits"] == 2
+    target = tmp_path / "predictions.csv"
+    done = justjump("predict", str(runs), "--graph", str(folder), "--output", str(target))
+    assert done.returncode == 0, done.stderr
+    rows = read_csv(target)
+    assert [row["node"] for row in rows] == [f"n{i}" for i in range(20)]
+    assert {row["class"] for row in rows} <= {"a", "b"}
+    assert all(0.5 <= float(row["probability"]) <= 1 for row in rows)
+
+
+def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "JUSTJUMP_DATA": str(tmp_path)}
+    done = justjump("datasets", "--json", env=environment)
+    rows = json.loads(done.stdout)
+    assert [row["name"] for row in rows if row["here"]] == ["cora"]
+    assert rows[0]["here"] == {key: rows[0]["paper"][key] for key in ("nodes", "edges", "features", "classes")}
+    assert "2,708 / 5,278 / 1,433 / 7" in justjump("datasets", env=environment).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--dataset", "corra"], "there is no dataset 'corra': did you mean cora?"),
+        (["train", "--dataset", "cora", "--groups", "6"], "groups=6 does not divide channels=128"),
+        (["train", "--dataset", "cora", "--groups", "3", "--hidden", "24"], "groups=3 does not divide heads=8"),
+        (["train", "--dataset", "cora", "--model", "mlp"], "mlp"),
+        (["train"], "name either --dataset or --graph"),
+        (["train", "--graph", "/nowhere.npz"], "/nowhere.npz does not exist"),
+        (["train", "--dataset", "cora", "--watch", "f1"], "f1"),
+        (["train", "--dataset", "cora", "--patience", "0"], "patience=0 must be at least 1"),
+        (["predict", "/nowhere", "--graph", "cora", "--output", "x.csv"], "/nowhere holds no run"),
+        (["train", "--dataset", "cora", "--layer", "3"], "--layer"),
+        (["fly"], "fly"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = justjump(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_debug_shows_the_traceback() -> None:
+    done = justjump("train", "--dataset", "cora", "--groups", "6", "--debug")
+    assert done.returncode != 0
+    assert "Traceback" in done.stderr
+
+
+def start_training(output: Path, jobs: str) -> subprocess.Popen[str]:
+    settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
+    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "400", "--splits", "2"]
+    command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path, jobs: str) -> None:
+    whole = start_training(tmp_path / "whole", jobs)
+    accuracy = whole.communicate(timeout=300)[0]
+    process = start_training(tmp_path / "stopped", jobs)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "the same command goes on" in errors
+    stopped = [Run.load(path.parent) for path in (tmp_path / "stopped").glob("split-*/run.json")]
+    assert stopped
+    assert not all(run.finished for run in stopped)
+    assert start_training(tmp_path / "stopped", jobs).communicate(timeout=300)[0] == accuracy
+    for split in ("split-0", "split-1"):
+        a, b = (Run.load(tmp_path / kind / split) for kind in ("whole", "stopped"))
+        for name, value in a.model.state_dict().items():
+            assert (b.model.state_dict()[name] == value).all()
+
+
+def test_predictions_for_an_embedded_dataset(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = justjump("train", "--dataset", "cora", "--model", "gcn", *QUICK, "--output", str(run))
+    assert done.returncode == 0, done.stderr
+    done = justjump("predict", str(run), "--graph", "cora", "--output", str(tmp_path / "out.csv"))
+    assert done.returncode == 0, done.stderr
+    rows = read_csv(tmp_path / "out.csv")
+    assert len(rows) == 2708
+    assert {row["class"] for row in rows} <= set(load("cora").class_names)

@@ -1,0 +1,235 @@
+"""One training run: early stopping, determinism, interruption, errors."""
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from justjump.data import Graph, Split, load, random_split
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
+from justjump.train.loop import is_done, make_optimizer
+
+SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
+SHORT = Protocol(max_epochs=6)
+
+
+@pytest.fixture(scope="module")
+def cora() -> Graph:
+    return load("cora")
+
+
+@pytest.fixture
+def tiny() -> Graph:
+    """Two cliques of ten nodes whose features tell them apart."""
+    block = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
+    labels = np.repeat([0, 1], 10)
+    features = np.random.RandomState(0).rand(20, 6) + labels[:, None]
+    return Graph(np.stack(block.nonzero()), features, labels, ("left", "right"), name="tiny")
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    return run.model.state_dict()
+
+
+def assert_same_run(a: Run, b: Run) -> None:
+    for name, value in weights(a).items():
+        assert torch.equal(value, weights(b)[name]), name
+    assert (a.epochs, a.best_epoch, a.test_accuracy, a.val_loss) == (
+        b.epochs,
+        b.best_epoch,
+        b.test_accuracy,
+        b.val_loss,
+    )
+
+
+def test_learns(tiny: Graph) -> None:
+    run = fit(tiny, replace(SMALL, dropout=0.0, input_dropout=0.0, attention_dropout=0.0), Protocol(max_epochs=150))
+    assert run.test_accuracy == 1.0
+    assert run.finished
+    assert run.split_sizes == (4, 4, 12)
+
+
+@pytest.mark.parametrize("model", ["dna", "gcn", "gat"])
+def test_same_seed_gives_the_same_bits(cora: Graph, model: str) -> None:
+    config = replace(SMALL, model=model)
+    first = fit(cora, config, SHORT, seed=3)
+    torch.manual_seed(99)  # the state of the global generator plays no part
+    state = torch.get_rng_state()
+    assert_same_run(first, fit(cora, config, SHORT, seed=3))
+    assert torch.equal(state, torch.get_rng_state())
+    other = fit(cora, config, SHORT, seed=4)
+    assert not torch.equal(weights(first)["lin_in.weight"], weights(other)["lin_in.weight"])
+
+
+@pytest.mark.parametrize("model", ["dna", "gcn", "gat"])
+def test_any_number_of_threads_gives_the_same_bits(cora: Graph, model: str) -> None:
+    config = replace(SMALL, model=model)
+    one = fit(cora, config, SHORT)
+    torch.set_num_threads(2)
+    assert_same_run(one, fit(cora, config, SHORT))
+
+
+def test_best_epoch_is_restored(cora: Graph) -> None:
+    seen: list[float] = []
+    protocol = Protocol(max_epochs=60, learning_rate=0.05, patience=5)
+    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_loss[-1]))
+    assert run.best_epoch == 1 + int(np.argmin(seen))
+    assert run.epochs == min(60, run.best_epoch + 5)
+    assert run.val_loss == min(seen)
+    inputs, split = prepare(cora), random_split(cora.labels, 0)
+    with torch.no_grad():
+        logits = run.model.eval()(inputs.x, inputs.adj)[split.val]
+    assert torch.nn.functional.cross_entropy(logits, inputs.labels[split.val]).item() == run.val_loss
+
+
+def test_patience() -> None:
+    protocol = Protocol(patience=3)
+    assert not is_done(Progress(epoch=5, best_epoch=3), protocol)
+    assert is_done(Progress(epoch=6, best_epoch=3), protocol)
+    late = Protocol(patience=3, patience_start=10)
+    assert not is_done(Progress(epoch=12, best_epoch=3), late)
+    assert is_done(Progress(epoch=13, best_epoch=3), late)
+    assert is_done(Progress(epoch=4, best_epoch=4), Protocol(max_epochs=4))
+
+
+def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:
+    seen: list[float] = []
+    protocol = Protocol(max_epochs=20, patience=20, watch="accuracy")
+    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_accuracy[-1]))
+    assert run.best_epoch == 1 + int(np.argmax(seen))
+
+
+def test_which_parameters_decay() -> None:
+    net = NodeClassifier(replace(SMALL, model="gat", jump="lstm"), 5, 3)
+    everything = make_optimizer(net, Protocol()).param_groups
+    assert len(everything) == 1
+    decayed, plain = make_optimizer(net, Protocol(decay="weights")).param_groups
+    assert (decayed["weight_decay"], plain["weight_decay"]) == (0.0005, 0.0)
+    names = {id(p): name for name, p in net.named_parameters()}
+    assert all("bias" in names[id(p)] for p in plain["params"])
+    assert not any("bias" in names[id(p)] for p in decayed["params"])
+    assert len(decayed["params"]) + len(plain["params"]) == len(names)
+
+
+def stop_after(epochs: int):  # type: ignore[no-untyped-def]
+    def on_epoch(progress: Progress) -> None:
+        if progress.epoch == epochs:
+            raise KeyboardInterrupt
+
+    return on_epoch
+
+
+@pytest.mark.parametrize("model", ["dna", "gat"])
+def test_interrupted_run_resumes_to_the_same_bits(cora: Graph, tmp_path: Path, model: str) -> None:
+    config = replace(SMALL, model=model)
+    whole = fit(cora, config, SHORT)
+    stopped = fit(cora, config, SHORT, output=tmp_path, on_epoch=stop_after(3))
+    assert not stopped.finished
+    assert stopped.epochs == 3
+    assert 0 < stopped.test_accuracy < 1  # the best network so far
+    assert not Run.load(tmp_path).finished
+    resumed = fit(cora, config, SHORT, output=tmp_path)
+    assert resumed.finished
+    assert_same_run(whole, resumed)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+
+
+def test_ctrl_c_waits_for_the_end_of_the_epoch(cora: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fit(cora, SMALL, SHORT)
+    step = loop.train_epoch
+
+    def press(*arguments: object) -> float:
+        loss = step(*arguments)
+        signal.raise_signal(signal.SIGINT)  # after the weights have changed, before validation
+        return loss
+
+    monkeypatch.setattr(loop, "train_epoch", press)
+    for epochs in (1, 2):
+        stopped = fit(cora, SMALL, SHORT, output=tmp_path)
+        assert (stopped.finished, stopped.epochs) == (False, epochs)
+    monkeypatch.undo()
+    assert_same_run(whole, fit(cora, SMALL, SHORT, output=tmp_path))
+
+
+def test_state_is_saved_while_training(cora: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("justjump.train.loop.SAVE_EVERY_SECONDS", 0.0)
+
+    def crash(progress: Progress) -> None:
+        if progress.epoch == 4:
+            raise SystemError("killed")
+
+    with pytest.raises(SystemError):
+        fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=crash)
+    epochs: list[int] = []
+    resumed = fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=lambda progress: epochs.append(progress.epoch))
+    assert epochs == [5, 6]
+    assert_same_run(resumed, fit(cora, SMALL, SHORT))
+
+
+def test_finished_run_is_not_trained_again(cora: Graph, tmp_path: Path) -> None:
+    first = fit(cora, SMALL, SHORT, output=tmp_path)
+    again = fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=stop_after(1))
+    assert again.finished
+    assert_same_run(first, again)
+
+
+def test_other_settings_in_the_same_folder_are_refused(cora: Graph, tiny: Graph, tmp_path: Path) -> None:
+    fit(cora, SMALL, SHORT, output=tmp_path / "done")
+    with pytest.raises(RunError, match="other settings.*hidden 16 there, 32 here"):
+        fit(cora, replace(SMALL, hidden=32), SHORT, output=tmp_path / "done")
+    with pytest.raises(RunError, match="other settings.*the data"):
+        fit(tiny, SMALL, SHORT, output=tmp_path / "done")
+
+
+def test_broken_state_file(cora: Graph, tmp_path: Path) -> None:
+    (tmp_path / "state.safetensors").write_bytes(b"\x00" * 100)
+    with pytest.raises(RunError, match="cannot be read.*delete it"):
+        fit(cora, SMALL, SHORT, output=tmp_path)
+
+
+def test_folder_that_cannot_be_written(cora: Graph, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot write"):
+        fit(cora, SMALL, Protocol(max_epochs=1), output=tmp_path / "file" / "run")
+
+
+def test_divergence_is_an_error(tiny: Graph) -> None:
+    huge = replace(tiny, features=tiny.features * np.float32(3e38 / 3))
+    with pytest.raises(TrainingError, match="the loss became .* in epoch 1: look for extreme feature values"):
+        fit(huge, SMALL, SHORT)
+
+
+def test_own_split_and_own_masks(tiny: Graph) -> None:
+    split = Split(np.array([0, 10]), np.array([1, 11]), np.array([2, 12, 13]))
+    assert fit(tiny, SMALL, SHORT, split=split).split_sizes == (2, 2, 3)
+    masks = tuple(np.isin(np.arange(20), part) for part in (split.train, split.val, split.test))
+    masked = replace(tiny, masks=masks)
+    assert fit(masked, SMALL, SHORT).split_sizes == (2, 2, 3)
+
+
+def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
+    labels = tiny.labels.copy()
+    labels[[3, 15]] = -1
+    config = replace(SMALL, dropout=0.0, input_dropout=0.0, attention_dropout=0.0)
+    run = fit(replace(tiny, labels=labels), config, Protocol(max_epochs=150))
+    assert sum(run.split_sizes) == 18
+    classes, probabilities = run.predict(tiny)
+    assert classes[[3, 15]].tolist() == [0, 1]
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+
+
+def test_feature_normalisation(cora: Graph, tiny: Graph) -> None:
+    for graph in (cora, tiny):
+        x = prepare(graph, normalize_features=True).x
+        dense = x if isinstance(x, torch.Tensor) else x.to_dense()
+        torch.testing.assert_close(dense.sum(1), torch.ones(graph.num_nodes))
+
+
+def test_mostly_zero_dense_features_become_sparse(cora: Graph) -> None:
+    dense = replace(cora, features=cora.features.toarray())
+    assert torch.equal(prepare(dense).x.to_dense(), prepare(cora).x.to_dense())
+    assert prepare(dense).x.num_entries == cora.features.nnz
