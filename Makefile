@@ -21,7 +21,7 @@ test: $(VENV)/.test-installed  ## lint, types and the whole test suite
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv
 
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
-	@$(BIN)/python benchmarks/layers.py
+	@$(BIN)/justjump bench $(ARGS)
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ from justjump.data import load
 from justjump.train import Run
 
 QUICK = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--max-epochs", "3"]
-COMMANDS = ["train", "predict", "datasets", "demo"]
+COMMANDS = ["train", "predict", "datasets", "demo", "info", "bench"]
 
 
 def justjump(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
@@ -122,7 +122,7 @@ def test_debug_shows_the_traceback() -> None:
 
 def start_training(output: Path, jobs: str) -> subprocess.Popen[str]:
     settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
-    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "400", "--splits", "2"]
+    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", "2"]
     command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -132,7 +132,9 @@ def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path,
     whole = start_training(tmp_path / "whole", jobs)
     accuracy = whole.communicate(timeout=300)[0]
     process = start_training(tmp_path / "stopped", jobs)
-    time.sleep(6)
+    while not list(tmp_path.glob("stopped/split-*/state.safetensors")):  # the first epoch is done
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors

@@ -145,6 +145,36 @@ def demo(
     commands.demo(splits, jobs)
 
 
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Show which kernels run, on how many threads, and the versions of what they run on.
+
+    Example: justjump info
+    """
+    from justjump.experiments import commands
+
+    commands.info(as_json)
+
+
+@app.command()
+def bench(
+    case: Annotated[list[str] | None, typer.Argument(help="Cases to measure; all by default.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of both sides.")] = 2,
+    repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
+) -> None:
+    """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
+
+    Example: justjump bench layer-cora step-cora
+    """
+    from justjump.bench.report import bench as measure
+
+    measure(case or [], threads, repetitions, synthetic, data_dir, as_json, markdown)
+
+
 def main() -> None:
     """Run the command; an error is one line and exit code 2, a traceback comes with --debug."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]

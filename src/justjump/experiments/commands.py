@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import platform
 import sys
 import time
 from collections.abc import Sequence
@@ -12,16 +13,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+import justjump
 from justjump.data import NAMES, Graph, is_available, load, location, origin
+from justjump.data.datasets import cache_dir
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.runner import Job, load_graph, run_jobs
 from justjump.experiments.summary import Summary
 from justjump.nn import ModelConfig
+from justjump.ops import native
 from justjump.train import Protocol, Run
 from justjump.train.files import replace_file
 
@@ -165,6 +170,28 @@ def demo(splits: int, jobs: int) -> None:
     print(f"{seconds:.0f} seconds on {_workers(jobs)} cores")
     if sum(r["finished"] for r in results) < len(todo):
         sys.exit(130)
+
+
+def info(as_json: bool) -> None:
+    """Versions, kernels and threads of this installation."""
+    facts = {
+        "justjump": justjump.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "path": "native kernels" if native.available() else f"PyTorch ({native.why_not()})",
+        "isa": native.isa() if native.available() else None,
+        "isas": native.available_isas() if native.available() else [],
+        "threads": torch.get_num_threads(),
+        "thread_pool": native.thread_backend() if native.available() else None,
+        "data_dir": os.environ.get("JUSTJUMP_DATA"),
+        "cache": str(cache_dir()),
+    }
+    if as_json:
+        print(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        shown = ", ".join(value) if isinstance(value, list) else "-" if value is None else value
+        print(f"{name.replace('_', ' '):<12} {shown}")
 
 
 def _run(todo: Sequence[Job], titles: Sequence[str], jobs: int) -> tuple[list[dict[str, Any]], float]:

@@ -134,7 +134,7 @@ def train_until_done(
 ) -> bool:
     """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
     train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
-    saved = time.monotonic()
+    saved = -math.inf
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()

@@ -1,0 +1,127 @@
+"""The bench command: run the cases, print the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from justjump.bench.cases import CASES
+from justjump.bench.compare import Limits, Measured, limits, measure
+from justjump.data import is_available
+from justjump.ops import native
+from justjump.train.files import replace_file
+
+
+def bench(
+    names: list[str],
+    threads: int,
+    repetitions: int,
+    synthetic: bool,
+    data_dir: Path | None,
+    as_json: bool,
+    markdown: Path | None,
+) -> None:
+    """Measure the named cases (all where none is named) and print them."""
+    for name in names:
+        if name not in CASES:
+            raise ValueError(f"there is no case {name!r}: choose from {', '.join(CASES)}")
+    names = names or list(CASES)
+    folder = None if data_dir is None else str(data_dir)
+    missing = sorted({CASES[name].dataset for name in names if not is_available(CASES[name].dataset, folder)})
+    if missing and not synthetic:
+        raise ValueError(
+            f"the files of {', '.join(missing)} are not here: name their folder with --data-dir, load them once with "
+            "justjump.load, or use --synthetic for random graphs of the same size"
+        )
+    machine = limits(threads)
+    console = Console(stderr=True)
+    rows = [
+        measure(name, threads, repetitions, synthetic, folder, machine)
+        for name in track(names, "measuring both sides in turn", console=console, disable=not console.is_terminal)
+    ]
+    if as_json:
+        print(json.dumps({"machine": describe(threads), **asdict(machine), "cases": [asdict(row) for row in rows]}))
+    else:
+        Console().print(table(rows))
+        print(describe(threads))
+        print(f"limits in this run: copy {machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s")
+    if markdown is not None:
+        text = as_markdown(rows, machine, threads, synthetic)
+        replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+HEAD = ("case", "PyG ms", "ours ms", "ratio", "bar", "PyG MB", "ours MB", "gather", "FLOP")
+
+
+def cells(row: Measured) -> tuple[str, ...]:
+    """A row of the table as text; shares are of the limits measured in the same run."""
+    return (
+        row.name,
+        _number(row.pyg_ms),
+        _number(row.ours_ms),
+        f"{row.ratio:.0f}x" if row.ratio >= 10 else f"{row.ratio:.1f}x",
+        f"{row.bar:.0f}x" if row.bar else "-",
+        f"{row.pyg_mb:,.0f}",
+        f"{row.ours_mb:,.0f}",
+        _percent(row.gathered_share),
+        _percent(row.flop_share),
+    )
+
+
+def table(rows: list[Measured]) -> Table:
+    """Forward + backward (layers) or a whole training step, medians."""
+    result = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for title in HEAD:
+        result.add_column(title, justify="left" if title == "case" else "right", no_wrap=title != "case")
+    for row in rows:
+        result.add_row(*cells(row))
+    return result
+
+
+def as_markdown(rows: list[Measured], machine: Limits, threads: int, synthetic: bool) -> str:
+    """The table for a results page, with the machine and the date."""
+    lines = [f"| {' | '.join(HEAD)} |", "|---" + "|---:" * (len(HEAD) - 1) + "|"]
+    lines += [f"| {' | '.join(cells(row))} |" for row in rows]
+    graphs = "random graphs of the datasets' sizes" if synthetic else "the real datasets"
+    return (
+        "\n".join(lines)
+        + f"\n\n{time.strftime('%Y-%m-%d')}; {describe(threads)}; {graphs}. Limits measured in the same run: copy "
+        f"{machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s.\n"
+    )
+
+
+def describe(threads: int) -> str:
+    """The machine and the software in one line."""
+    import torch_geometric
+
+    return (
+        f"{processor()}, {os.cpu_count()} cores, {threads} threads, torch {torch.__version__}, "
+        f"torch_geometric {torch_geometric.__version__}, kernels: {native.isa() if native.available() else 'none'}"
+    )
+
+
+def processor() -> str:
+    """The name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _number(milliseconds: float) -> str:
+    return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.1f}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
