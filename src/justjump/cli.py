@@ -161,6 +161,7 @@ def bench(
     case: Annotated[list[str] | None, typer.Argument(help="Cases to measure; all by default.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of both sides.")] = 2,
     repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
+    growth: Annotated[bool, typer.Option("--growth", help="Growth with the size of the graph.")] = False,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -168,11 +169,16 @@ def bench(
 ) -> None:
     """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
 
+    With --growth, measure instead how our training step grows with the graph, from 0.5 to 16 million edges.
+
     Example: justjump bench layer-cora step-cora
     """
-    from justjump.bench.report import bench as measure
+    from justjump.bench import report
 
-    measure(case or [], threads, repetitions, synthetic, data_dir, as_json, markdown)
+    if growth:
+        report.growth(threads, as_json, markdown)
+        return
+    report.bench(case or [], threads, repetitions, synthetic, data_dir, as_json, markdown)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from justjump.bench.cases import CASES
 from justjump.bench.compare import Limits, Measured, limits, measure
+from justjump.bench.growth import CONFIG, EDGES, grow
 from justjump.data import is_available
 from justjump.ops import native
 from justjump.train.files import replace_file
@@ -57,6 +58,37 @@ def bench(
         print(f"limits in this run: copy {machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s")
     if markdown is not None:
         text = as_markdown(rows, machine, threads, synthetic)
+        replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def growth(threads: int, as_json: bool, markdown: Path | None) -> None:
+    """Measure a training step on random graphs of growing size."""
+    console = Console(stderr=True)
+    sizes = track(EDGES, "training on random graphs", console=console, disable=not console.is_terminal)
+    rows = [grow(edges, threads) for edges in sizes]
+    head = ("edges", "nodes", "seconds a step", "ns / edge / T", "peak MB", "bytes / edge")
+    body = [
+        (
+            f"{row.edges:,}",
+            f"{row.nodes:,}",
+            f"{row.seconds:.2f}",
+            f"{row.nanoseconds_per_edge:.1f}",
+            f"{row.memory_mb:,.0f}",
+            f"{2**20 * row.memory_mb / row.edges:.0f}",
+        )
+        for row in rows
+    ]
+    if as_json:
+        print(json.dumps({"machine": describe(threads), "sizes": [asdict(row) for row in rows]}))
+    else:
+        result = Table(*head, box=SIMPLE_HEAD, pad_edge=False)
+        for line in body:
+            result.add_row(*line)
+        Console().print(result)
+    if markdown is not None:
+        lines = [f"| {' | '.join(head)} |", "|---:" * len(head) + "|", *(f"| {' | '.join(line)} |" for line in body)]
+        text = "\n".join(lines) + f"\n\n{time.strftime('%Y-%m-%d')}; {describe(threads)}. Network: DNA "
+        text += f"{CONFIG.notation} (layers/hidden/groups/heads), T = 1, 2, 3.\n"
         replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
 
 

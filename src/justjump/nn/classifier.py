@@ -1,6 +1,5 @@
 """The paper's network for every model it compares."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -124,27 +123,27 @@ class NodeClassifier(nn.Module):
     def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
         rows = x.shape[0]
         adj = Adjacency.build(graph, edge_weight, rows).with_self_loops()
-        history = self.representations(x, adj)
-        out = history[-1] if self.jump is None else self.jump(list(history[1:]))
+        history = self.representations(x, adj, last_only=self.jump is None)
+        out = history[-1] if self.jump is None else self.jump(history[1:])
         out = ops.dropout(out, self.config.dropout, self.training)
         logits: Tensor = self.lin_out(out)
         return logits
 
-    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency) -> Sequence[Tensor]:
-        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``."""
-        h = torch.relu(self.lin_in(self._drop_input(x)))
-        history = [ops.dropout(h, self.config.dropout, self.training)]
-        for t in range(self.config.layers):
-            history.append(self.step(t, history, adj))
-        return history
-
-    def step(self, t: int, history: Sequence[Tensor], adj: Adjacency) -> Tensor:
-        """The output of layer t given all former representations. ``[N, d]``"""
-        former = history[-1]
-        h = self.convs[t](history if self.config.model == "dna" else former, adj)
-        if self.updates:
-            h = self.updates[t](former, h)
-        return torch.relu(h)
+    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency, last_only: bool = False) -> list[Tensor]:
+        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``, or the last one only."""
+        h = ops.relu_dropout(self.lin_in(self._drop_input(x)), self.config.dropout, self.training)
+        heads, channels = self.config.heads, self.config.hidden // self.config.heads
+        # The history of a DNA network stays in the kernels' layout from the first layer to the last.
+        packed = self.config.model == "dna" and not self.updates and ops.is_packable(h, adj.normalized("gcn", h.dtype))
+        history = [ops.pack(h, heads) if packed else h]
+        for t, conv in enumerate(self.convs):
+            former = history[-1]
+            h = conv(history, adj, packed=packed) if self.config.model == "dna" else conv(former, adj)
+            if self.updates:
+                h = self.updates[t](former, h)
+            history.append(torch.relu(h))
+        history = history[-1:] if last_only else history
+        return [ops.unpack(h, heads, channels) for h in history] if packed else history
 
     @torch.no_grad()
     def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int = -1) -> EdgeAttention:

@@ -10,7 +10,7 @@ from justjump import ops
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
 from justjump.nn.sizes import check_sizes
-from justjump.ops import Adjacency, Aggregate, reference
+from justjump.ops import Adjacency, Aggregate, Projections, reference
 
 
 class EdgeAttention(NamedTuple):
@@ -47,6 +47,11 @@ class MultiHead(nn.Module):
     def reset_parameters(self) -> None:
         for lin in (self.lin_q, self.lin_k, self.lin_v):
             lin.reset_parameters()
+
+    @property
+    def projections(self) -> Projections:
+        q, k, v = self.lin_q, self.lin_k, self.lin_v
+        return Projections(q.weight, q.bias, k.weight, k.bias, v.weight, v.bias)
 
     def split(self, x: Tensor) -> Tensor:
         """``[..., d] -> [..., H, C]``"""
@@ -128,7 +133,14 @@ class DNAConv(nn.Module):
         self._cache = None
 
     @overload
-    def forward(self, x: Tensor | Sequence[Tensor], edge_index: Any, edge_weight: Tensor | None = None) -> Tensor: ...
+    def forward(
+        self,
+        x: Tensor | Sequence[Tensor],
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        *,
+        packed: bool = False,
+    ) -> Tensor: ...
 
     @overload
     def forward(
@@ -146,6 +158,7 @@ class DNAConv(nn.Module):
         edge_index: Any,
         edge_weight: Tensor | None = None,
         return_attention: bool = False,
+        packed: bool = False,
     ) -> Tensor | tuple[Tensor, EdgeAttention]:
         """Aggregate over the graph.
 
@@ -154,21 +167,22 @@ class DNAConv(nn.Module):
             edge_index: ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an :class:`~justjump.ops.Adjacency`
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
             return_attention: also return an :class:`EdgeAttention`
+            packed: x is a list in the native kernels' layout (see :func:`justjump.ops.pack`), and so is the output
         """
-        history = self._history(x)
+        history = x if packed else self._history(x)
         adj = self._adjacency(edge_index, edge_weight, history[0].size(0))
         weight = adj.normalized(self.aggregate if self.normalize else "sum", history[0].dtype)
         steps = self.attended(len(history))
         head = self.multi_head
-        query = head.split(head.lin_q(history[-1]))  # [N, H, C]
-        attended = torch.stack([history[t] for t in steps], dim=1)  # [N, T, d]
-        key, value = head.split(head.lin_k(attended)), head.split(head.lin_v(attended))  # [N, T, H, C]
+        attended = [history[t] for t in steps]
         dropout = head.dropout if self.training else 0.0
-        out = ops.dna_attention(query, key, value, adj, weight, dropout).flatten(1)
+        out = ops.dna_conv(history[-1], attended, head.projections, adj, weight, head.heads, dropout, packed=packed)
         if self.update is not None:
             out = self.update(out)
         if not return_attention:
             return out
+        query = head.split(head.lin_q(history[-1]))  # [N, H, C]
+        key = head.split(head.lin_k(torch.stack(attended, dim=1)))  # [N, T, H, C]
         share = reference.dna_edge_attention(query, key, adj.target, adj.col)
         return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), steps)
 

@@ -1,6 +1,7 @@
-"""DNA attention: every edge attends to the former representations of its source."""
+"""Dynamic neighborhood aggregation: projections, attention of every edge, and the sum by target."""
 
-from typing import cast
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -9,19 +10,79 @@ from torch.utils.checkpoint import checkpoint
 from justjump.ops import reference
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.blocks import edge_blocks
+from justjump.ops.dna_native import dna_layer
 from justjump.ops.dropout import draw_seed
+from justjump.ops.packed import is_native, pack, unpack
+
+
+class Projections(NamedTuple):
+    """Weights ``[g, d / g, d / g]`` and biases ``[d]`` of query, key and value."""
+
+    query: Tensor
+    query_bias: Tensor | None
+    key: Tensor
+    key_bias: Tensor | None
+    value: Tensor
+    value_bias: Tensor | None
+
+
+def dna_conv(
+    newest: Tensor,
+    attended: Sequence[Tensor],
+    projections: Projections,
+    adj: Adjacency,
+    weight: Tensor,
+    heads: int,
+    dropout_p: float = 0.0,
+    seed: Tensor | None = None,
+    packed: bool = False,
+) -> Tensor:
+    r"""One DNA layer.
+
+    .. math::
+        out_v = \sum_{e = (v \leftarrow w)} weight_e \, \textrm{Attention} \left( newest_v \, \Theta_Q, \;
+            attended_w \, \Theta_K, \; attended_w \, \Theta_V \right)
+
+    The native kernels do it in one pass over the edges; elsewhere PyTorch works through the edges in blocks.
+
+    Args:
+        newest: ``[N, d]`` the representation that asks
+        attended: T tensors ``[N, d]`` that are asked
+        projections: of query, key and value
+        adj: the graph
+        weight: ``[E]`` coefficient of each edge in CSR order
+        seed: of the dropout mask; drawn from torch's generator by default
+        packed: representations and result are in the kernels' layout (see :func:`is_packable`)
+
+    Returns:
+        ``[N, d]``
+    """
+    seed = draw_seed(dropout_p) if seed is None else seed
+    if packed:
+        return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed)
+    channels = newest.size(1) // heads
+    if is_packable(newest, weight):
+        rows = {id(x): pack(x, heads) for x in (newest, *attended)}
+        attended = [rows[id(x)] for x in attended]
+        out = dna_layer(rows[id(newest)], attended, projections, adj, weight, heads, dropout_p, seed)
+        return unpack(out, heads, channels)
+    split = (-1, heads, channels)
+    history = torch.stack(list(attended), dim=1)  # [N, T, d]
+    query = reference.grouped_linear(newest, projections.query, projections.query_bias).view(split)
+    key = reference.grouped_linear(history, projections.key, projections.key_bias).view(-1, len(attended), *split[1:])
+    value = reference.grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
+    return dna_attention(query, key, value, adj, weight, dropout_p, seed).flatten(1)
+
+
+def is_packable(x: Tensor, weight: Tensor) -> bool:
+    """Whether the native layer serves: edge weights that need a gradient take PyTorch's path."""
+    return is_native(x, weight) and len(x) > 0 and not weight.requires_grad
 
 
 def dna_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    adj: Adjacency,
-    weight: Tensor,
-    dropout_p: float,
-    seed: Tensor | None = None,
+    query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, weight: Tensor, dropout_p: float, seed: Tensor
 ) -> Tensor:
-    """:func:`reference.dna_attention` in bounded memory.
+    """:func:`reference.dna_attention` in bounded memory, by PyTorch alone.
 
     Args:
         query: ``[N, H, C]``
@@ -31,7 +92,6 @@ def dna_attention(
     Returns:
         ``[N, H, C]``
     """
-    seed = draw_seed(dropout_p) if seed is None else seed
     out = torch.zeros_like(query)
     for e in edge_blocks(adj.num_edges, key[0].numel() if len(key) else 1):
         block = (query, key, value, adj.target[e], adj.col[e], weight[e], dropout_p, seed, e.start)

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
-from justjump.ops import reference
+from justjump.ops import native, reference
 from justjump.ops.blocks import edge_blocks
+from justjump.ops.packed import contiguous_rows, is_native
 from justjump.ops.sparse import SparseMatrix
 
 
@@ -41,6 +42,8 @@ def _spmm(
     x: Tensor,
 ) -> Tensor:
     """The product; ``place`` maps entries to weights where those are in the other order, ``position`` the reverse."""
+    if is_native(weight, x):
+        return native.spmm(rowptr, col, weight, contiguous_rows(x), position=place)
     rows = reference.edge_targets(rowptr)
     out = x.new_zeros(rowptr.numel() - 1, x.size(1))
     for e in edge_blocks(col.numel(), x.size(1)):

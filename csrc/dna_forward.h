@@ -1,0 +1,125 @@
+// out[v] = sum_e weight[e] sum_t dropout(softmax_t(scale * q[v] . k[w, t])) v[w, t]: one pass over CSR.
+#pragma once
+
+#include "dna_attention.h"
+
+namespace jj {
+namespace JJ_ISA {
+
+// The weights before dropout of `count` edges from e on, heads from `head` on. After restricted_softmax.
+template <class S>
+JJ_INLINE void write_attention(const Dna<S>& a, const Tile<S>& tile, int64_t e, int64_t count, int64_t head) {
+    const int64_t H = a.layout.heads, T = a.steps;
+    for (int64_t i = 0; i < count; ++i)
+        for (int64_t t = 0; t < T; ++t)
+            for (int64_t h = 0; h < tile.width && head + h < H; ++h)
+                a.attention[((e + i) * T + t) * H + head + h] =
+                    tile.at(tile.score, t, i)[h] * tile.inverse[i * tile.width + h];
+}
+
+// Scores become weights of the messages, whose sum per lane is returned.
+template <class S>
+JJ_INLINE Vec<S> message_weights(const Dna<S>& a, const Tile<S>& tile, int64_t e, int64_t count, int64_t head) {
+    constexpr int W = kLanes<S>;
+    const auto words = head_words<S>(head, tile.padded);
+    const uint32_t threshold = a.dropout.threshold;
+    const S factor = a.dropout.factor;
+    const int64_t end = tile.fill(count);
+    for (int64_t i = 0; i < end; i += W) store(tile.inverse + i, restricted_softmax(tile, i));
+    if (a.attention) write_attention(a, tile, e, count, head);
+    Vec<S> total = {};
+    for (int64_t i = 0; i < end; i += W) {
+        const Vec<S> inverse = load(tile.inverse + i) * (load(tile.weight + i) * factor);
+        for (int64_t t = 0; t < tile.steps; ++t) {
+            S* p = tile.score + t * tile.lanes + i;
+            Vec<S> c = load(p) * inverse;
+            if (threshold) c = keep_lanes<S>(words, load_words<S>(tile.key + i), t, threshold) ? c : Vec<S>{};
+            total += c;
+            store(p, c);
+        }
+    }
+    return total;
+}
+
+// Sums the edges [first, last) of a row into `out` [stride] and, when folded, `total` [P].
+template <class S, int N, int B, bool Folded>
+static void dna_forward_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, S* out, S* total, S* scratch) {
+    constexpr int W = kLanes<S>;
+    const Shape<S, N, B> shape(a.layout);
+    const Tile<S> tile(a, scratch);
+    const int64_t P = a.layout.padded, T = a.steps, step = shape.step(), n = shape.vectors();
+    const S scale = a.scale * S(kLog2e);
+    for (int64_t i = 0; i < shape.stride(); i += W) store(out + i, Vec<S>{});
+    if (Folded)
+        for (int64_t i = 0; i < P; ++i) total[i] = 0;
+
+    for (int64_t begin = first; begin < last; begin += tile.edges) {
+        const int64_t count = last - begin < tile.edges ? last - begin : tile.edges;
+        for (int64_t b = 0; b < shape.blocks(); ++b) {
+            Run<S, N> q;
+            q.read(a.query + row * shape.stride() + b * W, step);
+            const Vec<S> bias = Folded ? load_heads(a.bias + row * P + b * W, P) : Vec<S>{};
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t source = a.graph.col[begin + i];
+                if (b == 0) {
+                    tile.set_edge(a, i, begin + i);
+                    if (begin + i + a.ahead < a.graph.edges) {
+                        const int64_t next = a.graph.col[begin + i + a.ahead];
+                        for (int64_t t = 0; t < T; ++t) {
+                            prefetch(a.key[t] + next * a.key_stride[t], shape.bytes());
+                            if (!Folded) prefetch(a.value[t] + next * a.value_stride[t], shape.bytes());
+                        }
+                    }
+                }
+                for (int64_t t = 0; t < T; ++t) {
+                    const S* k = a.key[t] + source * a.key_stride[t] + b * W;
+                    const Vec<S> s = sum_channels<S>(dot<S>(q, k, shape), P);
+                    store_first<W>(tile.at(tile.score, t, i), Folded ? (s + bias) * scale : s * scale, tile.width);
+                }
+            }
+            const Vec<S> weights = message_weights(a, tile, begin, count, b * W);
+            if (Folded) {
+                const Vec<S> before = load_heads(total + b * W, P);
+                store_heads(total + b * W, before + sum_channels<S>(weights, P), a.layout, b * W);
+            }
+            Run<S, N> sum;
+            sum.read(out + b * W, step);
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t source = a.graph.col[begin + i];
+                for (int64_t t = 0; t < T; ++t) {
+                    const Vec<S> c = load_heads(tile.at(tile.score, t, i), P);
+                    const S* v = a.value[t] + source * a.value_stride[t] + b * W;
+                    for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + c * load(v + j * step));
+                }
+            }
+            sum.write(out + b * W, step);
+        }
+    }
+}
+
+template <class S, int N, int B, bool Folded>
+static void dna_forward_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
+    if (unit.partial >= 0) {
+        S* sums = a.partials + unit.partial * a.partial_size;
+        dna_forward_row<S, N, B, Folded>(a, unit.row, unit.edge, unit.edge_end, sums, sums + a.layout.stride, scratch);
+        return;
+    }
+    for (int64_t v = unit.row; v < unit.row_end; ++v) {
+        S* total = Folded ? a.total + v * a.layout.padded : nullptr;
+        dna_forward_row<S, N, B, Folded>(a, v, a.graph.rowptr[v], a.graph.rowptr[v + 1], a.out + v * a.layout.stride,
+                                         total, scratch);
+    }
+}
+
+template <class S>
+static void dna_forward(const Dna<S>& a, const Unit& unit, S* scratch) {
+    with_shape<S>(a.layout, [&](auto n, auto b) {
+        if (a.folded)
+            dna_forward_unit<S, n.value, b.value, true>(a, unit, scratch);
+        else
+            dna_forward_unit<S, n.value, b.value, false>(a, unit, scratch);
+    });
+}
+
+}  // namespace JJ_ISA
+}  // namespace jj

@@ -1,0 +1,306 @@
+#include "run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "isa.h"
+#include "parallel.h"
+
+namespace jj {
+namespace {
+
+constexpr int64_t kUnitCost = 512;    // edges and rows of a unit: enough to hide the cost of fetching one
+constexpr int64_t kRowBlock = 64;     // rows of a unit in passes without edges
+constexpr int64_t kGradChunk = 256;   // fewest rows whose weight gradients share a partial sum
+constexpr int64_t kGradChunks = 32;
+
+// Bytes to have in flight ahead of the edge at work. More would push lines out of L1 before their use.
+constexpr int64_t kAheadBytes = 4096;
+
+int64_t edges_ahead(int64_t bytes_an_edge) {
+    return std::clamp<int64_t>(kAheadBytes / bytes_an_edge, 1, 8);
+}
+
+template <class S>
+class Buffer {
+  public:
+    explicit Buffer(int64_t size) {
+        const std::size_t bytes = (static_cast<std::size_t>(size) * sizeof(S) / 64 + 1) * 64;
+        data_.reset(static_cast<S*>(std::aligned_alloc(64, bytes)));
+        if (!data_) throw std::bad_alloc();
+    }
+    S* get() const { return data_.get(); }
+
+  private:
+    struct Free {
+        void operator()(S* p) const { std::free(p); }
+    };
+    std::unique_ptr<S, Free> data_;
+};
+
+int64_t round_up(int64_t n, int64_t m) { return (n + m - 1) / m * m; }
+
+template <class S>
+constexpr int64_t kAlign = 64 / sizeof(S);
+
+// Scalars a thread needs for a tile of edges: dna_attention.h.
+template <class S>
+int64_t tile_scratch(int64_t steps) {
+    return (3 + 3 * steps) * 8 * kAlign<S>;
+}
+
+// Units in the order of the rows, and the long rows: (row, first slot, last slot).
+struct LongRow {
+    int64_t row, first, last;
+};
+
+struct Plan {
+    std::vector<Unit> units;
+    std::vector<LongRow> long_rows;
+    int64_t partials = 0;
+};
+
+Plan make_plan(const Index& ptr, int64_t rows) {
+    Plan plan;
+    int64_t first = 0, cost = 0;
+    const auto flush = [&](int64_t end) {
+        if (end > first) plan.units.push_back({first, end, 0, 0, -1});
+        first = end;
+        cost = 0;
+    };
+    for (int64_t v = 0; v < rows; ++v) {
+        const int64_t begin = ptr[v], end = ptr[v + 1];
+        if (end - begin > kChunkEdges) {
+            flush(v);
+            first = v + 1;
+            const int64_t slot = plan.partials;
+            for (int64_t e = begin; e < end; e += kChunkEdges)
+                plan.units.push_back({v, v + 1, e, std::min(e + kChunkEdges, end), plan.partials++});
+            plan.long_rows.push_back({v, slot, plan.partials});
+            continue;
+        }
+        cost += end - begin + 1;
+        if (cost >= kUnitCost) flush(v + 1);
+    }
+    flush(rows);
+    return plan;
+}
+
+// Adds slots [first + 1, last) to slot `first`, in order.
+template <class S>
+S* add_slots(S* partials, int64_t size, const LongRow& row) {
+    S* sum = partials + row.first * size;
+    for (int64_t p = row.first + 1; p < row.last; ++p)
+        for (int64_t i = 0; i < size; ++i) sum[i] += partials[p * size + i];
+    return sum;
+}
+
+template <class S, class A>
+void run_units(const Plan& plan, const A& a, void (*kernel)(const A&, const Unit&, S*), int64_t scratch_size,
+               int threads) {
+    const int64_t size = round_up(scratch_size, kAlign<S>) + kAlign<S>;
+    const Buffer<S> scratch(size * threads);
+    parallel_for(static_cast<int64_t>(plan.units.size()), threads,
+                 [&](int64_t i, int thread) { kernel(a, plan.units[i], scratch.get() + thread * size); });
+}
+
+template <class S>
+void write_history(S* const* out, const int64_t* strides, int64_t row, const S* sums, const Dna<S>& a) {
+    for (int64_t t = 0; t < a.steps; ++t)
+        for (int64_t i = 0; i < a.layout.stride; ++i) {
+            S& x = out[t][row * strides[t] + i];
+            x = (a.accumulate ? x : S(0)) + sums[t * a.layout.stride + i];
+        }
+}
+
+// Pieces of a softmax over a long row have maxima of their own: rescale each to the largest, then add.
+template <class S>
+S* add_softmax_slots(const Gat<S>& a, const LongRow& row) {
+    const int64_t stride = a.layout.stride, P = a.layout.padded, size = a.partial_size;
+    S *sum = a.partials + row.first * size, *top = sum + 2 * stride;
+    for (int64_t p = row.first + 1; p < row.last; ++p)
+        for (int64_t h = 0; h < P; ++h) top[h] = std::max(top[h], a.partials[p * size + 2 * stride + h]);
+    std::vector<S> total(size, S(0));
+    for (int64_t p = row.first; p < row.last; ++p) {
+        const S* part = a.partials + p * size;
+        for (int64_t h = 0; h < P; ++h) {
+            // The first slot's own maximum was overwritten: it is kept behind the sums.
+            const S own = part[2 * stride + 3 * P + h], factor = std::exp(own - top[h]);
+            for (int64_t i = h; i < 2 * stride; i += P) total[i] += part[i] * factor;
+            total[2 * stride + P + h] += part[2 * stride + P + h] * factor;
+            total[2 * stride + 2 * P + h] += part[2 * stride + 2 * P + h] * factor;
+        }
+    }
+    std::copy(top, top + P, total.begin() + 2 * stride);
+    std::copy(total.begin(), total.end(), sum);
+    return sum;
+}
+
+}  // namespace
+
+template <class S>
+void run_dna_forward(Dna<S> a, int threads) {
+    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
+    const int64_t stride = a.layout.stride, P = a.layout.padded;
+    a.partial_size = round_up(stride + P, kAlign<S>);
+    const Buffer<S> partials(plan.partials * a.partial_size);
+    a.partials = partials.get();
+    a.ahead = edges_ahead((a.folded ? 1 : 2) * a.steps * stride * sizeof(S));
+    run_units<S>(plan, a, kernels<S>().dna_forward, tile_scratch<S>(a.steps), threads);
+    for (const LongRow& row : plan.long_rows) {
+        const S* sum = add_slots(a.partials, a.partial_size, row);
+        std::copy(sum, sum + stride, a.out + row.row * stride);
+        if (a.folded) std::copy(sum + stride, sum + stride + P, a.total + row.row * P);
+    }
+}
+
+template <class S>
+void run_dna_backward(Dna<S> a, int threads) {
+    const int64_t stride = a.layout.stride, P = a.layout.padded;
+    const int64_t tile = tile_scratch<S>(a.steps), rows = (a.folded ? 1 : 2) * a.steps;
+    a.ahead = edges_ahead(rows * stride * sizeof(S));
+    a.ahead_back = edges_ahead(2 * stride * sizeof(S));
+    if (a.grad_query) {
+        const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
+        a.partial_size = round_up(stride + P, kAlign<S>);
+        const Buffer<S> partials(plan.partials * a.partial_size);
+        a.partials = partials.get();
+        run_units<S>(plan, a, kernels<S>().dna_backward_query, tile, threads);
+        for (const LongRow& row : plan.long_rows) {
+            const S* sum = add_slots(a.partials, a.partial_size, row);
+            std::copy(sum, sum + stride, a.grad_query + row.row * stride);
+            if (a.folded) std::copy(sum + stride, sum + stride + P, a.grad_bias + row.row * P);
+        }
+    }
+    if (a.grad_key) {
+        const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
+        a.partial_size = rows * stride;
+        const Buffer<S> partials(plan.partials * a.partial_size);
+        a.partials = partials.get();
+        run_units<S>(plan, a, kernels<S>().dna_backward_history, tile + 2 * rows * stride, threads);
+        for (const LongRow& row : plan.long_rows) {
+            const S* sum = add_slots(a.partials, a.partial_size, row);
+            write_history(a.grad_key, a.grad_key_stride, row.row, sum, a);
+            if (!a.folded)
+                write_history(a.grad_value, a.grad_value_stride, row.row, sum + a.steps * stride, a);
+        }
+    }
+}
+
+template <class S>
+void run_gat_forward(Gat<S> a, int threads) {
+    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
+    const int64_t stride = a.layout.stride, P = a.layout.padded;
+    a.partial_size = round_up(2 * stride + 4 * P, kAlign<S>);
+    const Buffer<S> partials(plan.partials * a.partial_size);
+    a.partials = partials.get();
+    a.ahead = edges_ahead(stride * sizeof(S));
+    run_units<S>(plan, a, kernels<S>().gat_forward, a.partial_size, threads);
+    for (int64_t p = 0; p < plan.partials; ++p) {
+        const S* top = a.partials + p * a.partial_size + 2 * stride;
+        std::copy(top, top + P, a.partials + p * a.partial_size + 2 * stride + 3 * P);
+    }
+    for (const LongRow& row : plan.long_rows) kernels<S>().gat_finish(a, row.row, add_softmax_slots(a, row));
+}
+
+template <class S>
+void run_gat_backward(Gat<S> a, int threads) {
+    const int64_t stride = a.layout.stride, P = a.layout.padded, N = a.graph.rows;
+    const Buffer<S> work(N * 4 * P);
+    a.work = work.get();
+    parallel_for((N + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int) {
+        kernels<S>().gat_prepare(a, i * kRowBlock, std::min((i + 1) * kRowBlock, N));
+    });
+    const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
+    a.partial_size = round_up(stride + P, kAlign<S>);
+    const Buffer<S> partials(plan.partials * a.partial_size);
+    a.partials = partials.get();
+    a.ahead = edges_ahead(stride * sizeof(S));
+    run_units<S>(plan, a, kernels<S>().gat_backward, 0, threads);
+    for (const LongRow& row : plan.long_rows) {
+        const S* sum = add_slots(a.partials, a.partial_size, row);
+        std::copy(sum, sum + stride, a.grad_value + row.row * stride);
+        std::copy(sum + stride, sum + stride + P, a.grad_source + row.row * P);
+    }
+}
+
+template <class S>
+void run_spmm(Spmm<S> a, int threads) {
+    const Plan plan = make_plan(a.rowptr, a.rows);
+    const Buffer<S> partials(plan.partials * a.width);
+    a.partials = partials.get();
+    parallel_for(static_cast<int64_t>(plan.units.size()), threads,
+                 [&](int64_t i, int) { kernels<S>().spmm(a, plan.units[i]); });
+    for (const LongRow& row : plan.long_rows) {
+        const S* sum = add_slots(a.partials, a.width, row);
+        S* out = a.out + row.row * a.out_stride;
+        for (int64_t i = 0; i < a.width; ++i) {
+            const S x = (a.accumulate ? out[i] : S(0)) + sum[i] + (a.bias ? a.bias[i] : S(0));
+            out[i] = a.relu && x < 0 ? S(0) : x;
+        }
+    }
+}
+
+template <class S>
+void run_sddmm(const Spmm<S>& a, int threads) {
+    const Plan plan = make_plan(a.rowptr, a.rows);
+    parallel_for(static_cast<int64_t>(plan.units.size()), threads,
+                 [&](int64_t i, int) { kernels<S>().sddmm(a, plan.units[i]); });
+}
+
+template <class S>
+void run_grouped_forward(Grouped<S> a, int threads) {
+    const Buffer<S> packed(kernels<S>().grouped_workspace(a));
+    a.packed = packed.get();
+    kernels<S>().grouped_pack(a);
+    const int64_t size = a.shifts > 1 ? 16 * std::min(a.shifts, kAlign<S>) * a.layout.stride : 0;
+    const Buffer<S> scratch(size * threads);
+    parallel_for((a.rows + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int thread) {
+        kernels<S>().grouped_forward(a, i * kRowBlock, std::min((i + 1) * kRowBlock, a.rows),
+                                     scratch.get() + thread * size);
+    });
+}
+
+template <class S>
+void run_grouped_weight_grad(Grouped<S> a, S* grad_weight, S* grad_bias, int threads) {
+    // The pieces depend on the number of rows alone, and are added in order.
+    const int64_t chunk = std::max(kGradChunk, round_up((a.rows + kGradChunks - 1) / kGradChunks, 16));
+    const int64_t chunks = std::max<int64_t>(1, (a.rows + chunk - 1) / chunk);
+    const int64_t space = round_up(kernels<S>().grouped_workspace(a), kAlign<S>);
+    const Buffer<S> sums(chunks * space);
+    std::fill(sums.get(), sums.get() + chunks * space, S(0));
+    const int64_t size = a.shifts > 1 ? 16 * std::min(a.shifts, kAlign<S>) * a.layout.stride : 0;
+    const Buffer<S> scratch(size * threads);
+    parallel_for(chunks, threads, [&](int64_t i, int thread) {
+        kernels<S>().grouped_weight_grad(a, i * chunk, std::min((i + 1) * chunk, a.rows),
+                                         scratch.get() + thread * size, sums.get() + i * space);
+    });
+    const S* sum = add_slots(sums.get(), space, {0, 0, chunks});
+    kernels<S>().grouped_unpack(a, sum, grad_weight, grad_bias);
+}
+
+template <class S>
+void run_rows(const Rows<S>& a, void (*kernel)(const Rows<S>&, int64_t, int64_t), int threads) {
+    parallel_for((a.rows + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int) {
+        kernel(a, i * kRowBlock, std::min((i + 1) * kRowBlock, a.rows));
+    });
+}
+
+#define JJ_INSTANTIATE(S)                                                    \
+    template void run_dna_forward<S>(Dna<S>, int);                           \
+    template void run_dna_backward<S>(Dna<S>, int);                          \
+    template void run_gat_forward<S>(Gat<S>, int);                           \
+    template void run_gat_backward<S>(Gat<S>, int);                          \
+    template void run_spmm<S>(Spmm<S>, int);                                 \
+    template void run_sddmm<S>(const Spmm<S>&, int);                         \
+    template void run_grouped_forward<S>(Grouped<S>, int);                   \
+    template void run_grouped_weight_grad<S>(Grouped<S>, S*, S*, int);       \
+    template void run_rows<S>(const Rows<S>&, void (*)(const Rows<S>&, int64_t, int64_t), int);
+JJ_INSTANTIATE(float)
+JJ_INSTANTIATE(double)
+
+}  // namespace jj
