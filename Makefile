@@ -1,7 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# The environment variable, unlike the option, also reaches the build of the package itself.
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard csrc/*)
 
 .PHONY: help demo test setup bench clean
 .DEFAULT_GOAL := help
@@ -24,19 +26,19 @@ bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by si
 	@$(BIN)/justjump bench $(ARGS)
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 10) else f"Python 3.10 or newer is needed, $(PYTHON) is {v.major}.{v.minor}: set PYTHON=...")'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+$(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@echo "Installing justjump into $(VENV) (the first time takes a few minutes, most of it for torch)"
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test-installed: $(VENV)/.installed
-	@echo "Installing what the tests need"
+$(VENV)/.test-installed: $(VENV)/.created $(SOURCES)
+	@echo "Installing justjump and what its tests need into $(VENV) (the first time takes a few minutes)"
 	@$(PIP) --editable '.[test]'
-	@touch $@
+	@touch $(VENV)/.installed $@

@@ -1,12 +1,14 @@
 """The measurement itself: it runs, compares like with like, and refuses what it cannot measure."""
 
 import json
+import os
 
 import pytest
 import torch
 
 from justjump.bench.cases import CASES, build, graph_for
 from justjump.bench.compare import work
+from justjump.ops import native
 from test_cli import justjump
 
 
@@ -48,6 +50,9 @@ def test_command() -> None:
 
 def test_info() -> None:
     facts = json.loads(justjump("info", "--json").stdout)
-    assert facts["path"] == "native kernels"
-    assert facts["isa"] in facts["isas"]
+    if native.available():
+        assert facts["path"] == "native kernels"
+        assert facts["isa"] in facts["isas"]
+    off = json.loads(justjump("info", "--json", env={**os.environ, "JUSTJUMP_ISA": "none"}).stdout)
+    assert off["path"].startswith("PyTorch (JUSTJUMP_ISA=none")
     assert "path" in justjump("info").stdout

@@ -92,7 +92,7 @@ def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["train", "--dataset", "corra"], "there is no dataset 'corra': did you mean cora?"),
-        (["train", "--dataset", "cora", "--groups", "6"], "groups=6 does not divide channels=128"),
+        (["train", "--dataset", "cora", "--groups", "6"], "groups=6 does not divide hidden=128"),
         (["train", "--dataset", "cora", "--groups", "3", "--hidden", "24"], "groups=3 does not divide heads=8"),
         (["train", "--dataset", "cora", "--model", "mlp"], "mlp"),
         (["train"], "name either --dataset or --graph"),
@@ -102,6 +102,8 @@ def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
         (["predict", "/nowhere", "--graph", "cora", "--output", "x.csv"], "/nowhere holds no run"),
         (["train", "--dataset", "cora", "--layer", "3"], "--layer"),
         (["fly"], "fly"),
+        (["train", "--graph", "mygraph"], "mygraph does not exist"),
+        (["train", "--dataset", "cora", "--directed"], "--directed is for --graph"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -114,17 +116,78 @@ def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str,
     assert not list(tmp_path.iterdir())
 
 
+def test_no_command_shows_the_help_and_version_works() -> None:
+    assert "Commands:" in justjump().stdout
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", justjump("--version").stdout)
+
+
+def test_columns_in_another_order_give_the_same_predictions(tmp_path: Path) -> None:
+    predictions = {}
+    for name, columns in {"a": ["id", "label", "x", "y"], "b": ["y", "id", "x"]}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        rows = [{"id": i, "label": "ab"[i % 2], "x": i % 2, "y": 1 - i % 2} for i in range(30)]
+        lines = [",".join(columns), *(",".join(str(row[column]) for column in columns) for row in rows)]
+        (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
+        edges = [f"{i},{(i + 2) % 30}" for i in range(30)]
+        (folder / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+        run, output = str(tmp_path / "run"), tmp_path / f"{name}.csv"
+        if name == "a":
+            done = justjump("train", "--graph", str(folder), *QUICK, "--output", run)
+            assert done.returncode == 0, done.stderr
+        assert justjump("predict", run, "--graph", str(folder), "--output", str(output)).returncode == 0
+        predictions[name] = output.read_text()
+    assert predictions["a"] == predictions["b"]
+
+
+def test_output_may_be_a_pipe_or_a_link(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert justjump("train", "--dataset", "cora", "--model", "gcn", *QUICK, "--output", str(run)).returncode == 0
+    (tmp_path / "target.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("target.csv")
+    assert justjump("predict", str(run), "--graph", "cora", "--output", str(tmp_path / "link.csv")).returncode == 0
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "target.csv").read_text().startswith("node,class,probability")
+    done = justjump("predict", str(run), "--graph", "cora", "--output", "/dev/stdout")
+    assert done.stdout.startswith("node,class,probability")
+
+
 def test_debug_shows_the_traceback() -> None:
     done = justjump("train", "--dataset", "cora", "--groups", "6", "--debug")
     assert done.returncode != 0
     assert "Traceback" in done.stderr
 
 
-def start_training(output: Path, jobs: str) -> subprocess.Popen[str]:
+def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: object) -> subprocess.Popen[str]:
     settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
-    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", "2"]
+    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", splits]
     command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def wait_for_first_epoch(process: subprocess.Popen[str], output: Path) -> None:
+    while not list(output.glob("split-*/state.safetensors")):
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def test_ctrl_c_ends_splits_that_have_not_begun(tmp_path: Path) -> None:
+    process = start_training(tmp_path, "2", splits="9")
+    wait_for_first_epoch(process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "of 9 splits: the same command goes on" in errors
+
+
+def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
+    process = start_training(tmp_path, "2", start_new_session=True)
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "process pool" not in errors
+    assert "SpawnProcess" not in errors
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -132,9 +195,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path,
     whole = start_training(tmp_path / "whole", jobs)
     accuracy = whole.communicate(timeout=300)[0]
     process = start_training(tmp_path / "stopped", jobs)
-    while not list(tmp_path.glob("stopped/split-*/state.safetensors")):  # the first epoch is done
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_for_first_epoch(process, tmp_path / "stopped")
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors

@@ -31,6 +31,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("data", "nn", "ops", "train"):
+        return import_module(f"justjump.{name}")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from justjump import __version__
+
 app = typer.Typer(
     name="justjump",
     help="Graph neural networks with dynamic neighborhood aggregation (Just Jump, Fey 2019).",
@@ -18,14 +20,18 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def common(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     """Graph neural networks with dynamic neighborhood aggregation (Just Jump, Fey 2019).
 
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16
     """
+    if version:
+        print(__version__)
+        raise typer.Exit
 
 
 DataDir = Annotated[
@@ -76,29 +82,41 @@ def train(
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
     from justjump.experiments import commands
+    from justjump.experiments.runner import Source
     from justjump.nn import ModelConfig
     from justjump.train import Protocol
 
     if (dataset is None) == (graph is None):
         raise typer.BadParameter("name either --dataset or --graph, for example --dataset cora")
+    if directed and graph is None:
+        raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
     config = ModelConfig(
-        model,
-        layers,
-        hidden,
-        heads,
-        groups,
-        jump,
-        update,
-        dropout,
-        input_dropout,
-        attention_dropout,
-        window,
-        keep_first,
+        model=model,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        groups=groups,
+        jump=jump,
+        update=update,
+        dropout=dropout,
+        input_dropout=input_dropout,
+        attention_dropout=attention_dropout,
+        window=window,
+        keep_first=keep_first,
     )
     protocol = Protocol(
-        learning_rate, weight_decay, decay, patience, watch, patience_start, max_epochs, normalize_features, stratified
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        decay=decay,
+        patience=patience,
+        watch=watch,
+        patience_start=patience_start,
+        max_epochs=max_epochs,
+        normalize_features=normalize_features,
+        stratified=stratified,
     )
-    commands.train(dataset or graph or "", config, protocol, splits, seed, jobs, data_dir, directed, output, as_json)
+    source = Source(dataset, graph, None if data_dir is None else str(data_dir), directed)
+    commands.train(source, config, protocol, splits=splits, seed=seed, jobs=jobs, output=output, as_json=as_json)
 
 
 @app.command()
@@ -194,6 +212,9 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
+        if message.startswith("Usage:"):  # no command was given: the message is the help
+            print(message)
+            sys.exit(2)
         line = " ".join(message.split()) or type(error).__name__
         print(f"error: {line}", file=sys.stderr)
         sys.exit(2)

@@ -95,8 +95,8 @@ def test_reset_parameters_starts_anew() -> None:
     ("arguments", "message"),
     [
         ({"heads": 8, "groups": 3, "hidden": 24}, "groups=3 does not divide heads=8"),
-        ({"hidden": 100, "heads": 8}, "heads=8 does not divide channels=100"),
-        ({"hidden": 100, "heads": 5, "groups": 8}, "groups=8 does not divide channels=100"),
+        ({"hidden": 100, "heads": 8}, "heads=8 does not divide hidden=100"),
+        ({"hidden": 100, "heads": 5, "groups": 8}, "groups=8 does not divide hidden=100"),
         ({"model": "mlp"}, "model='mlp' is unknown: choose one of dna, gcn, gat"),
         ({"jump": "sum"}, "jump='sum' is unknown"),
         ({"layers": 0}, "layers=0 must be at least 1"),

@@ -214,6 +214,9 @@ def test_degenerate_graphs() -> None:
         ({"channels": 8, "heads": 0}, "heads=0 must be at least 1"),
         ({"channels": 8, "dropout": 1.0}, r"dropout=1.0 is not in \[0, 1\)"),
         ({"channels": 8, "window": 0}, "window=0 must be at least 1"),
+        ({"channels": 8, "aggregate": "max"}, "aggregate='max' is unknown"),
+        ({"channels": 8, "aggregate": "mean", "normalize": False}, "does not go with normalize=False"),
+        ({"channels": 8, "aggr": "max"}, "aggr='max'.*not supported"),
         ({"channels": 8, "flow": "up"}, "flow='up' is unknown"),
     ],
 )

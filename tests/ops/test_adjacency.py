@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import random_graph, simple_graph
+from justjump import ops
 from justjump.ops import Adjacency
 
 
@@ -92,6 +93,19 @@ def test_normalized_weights() -> None:
     torch.testing.assert_close(mean, (degree > 0).float())
     assert adj.normalized("gcn") is adj.normalized("gcn")
     assert adj.normalized("gcn", torch.float64).dtype == torch.float64
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_evaluation_first_does_not_spoil_training(mode: type) -> None:
+    weight = torch.rand(20, requires_grad=True)
+    learned, fixed = (Adjacency.build(random_graph(7, 20), w, 7) for w in (weight, None))
+    x = torch.randn(7, 4, requires_grad=True)
+    with mode():
+        for adj in (learned, fixed):
+            ops.spmm(adj.with_self_loops(), x, adj.with_self_loops().normalized("gcn"))
+    for adj in (learned, fixed):
+        ops.spmm(adj.with_self_loops(), x, adj.with_self_loops().normalized("gcn")).sum().backward()
+    assert weight.grad.abs().sum() > 0
 
 
 def test_flipped_reverses_every_edge() -> None:

@@ -118,7 +118,7 @@ def check_separate(adj, heads, channels, steps, dtype, p, size=1.0, wide=False, 
     csr, csc = views(adj, wide)
     keys = [packed(key[:, t]) for t in range(steps)]
     values = [packed(value[:, t]) for t in range(steps)]
-    options = dict(heads=heads, channels=channels, scale=scale, dropout_p=p, seed=seed)
+    options = {"heads": heads, "channels": channels, "scale": scale, "dropout_p": p, "seed": seed}
     inputs = (packed(query), keys, values, None)
     got, total, weights = native.dna_forward(csr, weight.detach(), *inputs, **options, return_attention=True)
     assert total is None
@@ -167,7 +167,7 @@ def check_folded(adj, heads, channels, steps, dtype, p, accumulate=False, seed=2
     for t in range(steps):
         buffer[:, t] = packed(history[:, t])
     inputs = (packed(query), [buffer[:, t] for t in range(steps)], None, pad_heads(bias))
-    options = dict(heads=heads, channels=channels, scale=scale, dropout_p=p, seed=seed)
+    options = {"heads": heads, "channels": channels, "scale": scale, "dropout_p": p, "seed": seed}
     got, sums, weights = native.dna_forward(csr, weight.detach(), *inputs, **options, return_attention=True)
     assert_close(unpacked(got, heads, channels), out, dtype)
     assert_close(sums[:, :heads], total, dtype)
@@ -199,17 +199,19 @@ def check_gat(adj, heads, channels, dtype, p, size=1.0, wide=False, seed=-7):
     expected = torch.autograd.grad(out, exact, grad_out.double())
     csr, csc = views(adj, wide)
     inputs = (packed(value), pad_heads(source), pad_heads(target))
-    options = dict(heads=heads, channels=channels, negative_slope=0.2, dropout_p=p, seed=seed)
+    options = {"heads": heads, "channels": channels, "negative_slope": 0.2, "dropout_p": p, "seed": seed}
     got, saved, weights = native.gat_forward(csr, *inputs, **options, return_attention=True)
     assert_close(unpacked(got, heads, channels), out, dtype)
     assert_close(weights, attention, dtype)
     lean, nothing, _ = native.gat_forward(csr, *inputs, **options, need_grad=False)
-    assert nothing is None and torch.equal(lean, got)
+    assert nothing is None
+    assert torch.equal(lean, got)
     dvalue, dsource, dtarget = native.gat_backward(csr, csc, *inputs, saved, packed(grad_out), **options)
     assert_close(unpacked(dvalue, heads, channels), expected[0], dtype)
     assert_close(dsource[:, :heads], expected[1], dtype)
     assert_close(dtarget[:, :heads], expected[2], dtype)
-    assert not dsource[:, heads:].any() and not dtarget[:, heads:].any()
+    assert not dsource[:, heads:].any()
+    assert not dtarget[:, heads:].any()
 
 
 def check_grouped(rows, heads, channels, groups, dtype):
@@ -218,7 +220,7 @@ def check_grouped(rows, heads, channels, groups, dtype):
     weight = random(groups, width // groups, width // groups, dtype=dtype, seed=2)
     bias = random(width, dtype=dtype, seed=3)
     grad = random(rows, width, dtype=dtype, seed=4, grad=False)
-    size = dict(heads=heads, channels=channels)
+    size = {"heads": heads, "channels": channels}
     for transpose in (False, True):
         exact = [y.detach().double().requires_grad_() for y in (x, weight, bias)]
         out = reference.grouped_linear(exact[0], exact[1].mT if transpose else exact[1], exact[2])
@@ -278,7 +280,7 @@ def test_extreme_scores(isa, dtype):
     exact_query = unpacked(query, heads, channels).double()
     ones = torch.ones(adj.num_edges, dtype=torch.float64)
     out, attention = reference.dna_attention(exact_query, exact_key, exact_key, adj.rowptr, adj.col, ones)
-    options = dict(heads=heads, channels=channels, scale=0.5)
+    options = {"heads": heads, "channels": channels, "scale": 0.5}
     got, _, weights = native.dna_forward(csr, None, query, keys, keys, None, **options, return_attention=True)
     assert_close(unpacked(got, heads, channels), out, dtype)
     assert_close(weights, attention, dtype)
@@ -363,7 +365,7 @@ def test_pack(heads):
 def everything(adj: Adjacency, dtype: torch.dtype) -> list[Tensor]:
     csr, csc = views(adj)
     heads, channels, nodes = 8, 4, adj.num_nodes
-    size = dict(heads=heads, channels=channels)
+    size = {"heads": heads, "channels": channels}
     x = [packed(random(nodes, heads, channels, dtype=dtype, seed=i, grad=False)) for i in range(4)]
     bias = random(nodes, heads, dtype=dtype, grad=False)
     weight = random(4, 8, 8, dtype=dtype, grad=False)
@@ -446,14 +448,16 @@ def test_environment_forces_isa():
 
     assert run("baseline").stdout.strip() == "baseline"
     unknown = run("mmx")
-    assert unknown.returncode and "JUSTJUMP_ISA=mmx" in unknown.stderr and "baseline" in unknown.stderr
+    assert unknown.returncode
+    assert "JUSTJUMP_ISA=mmx" in unknown.stderr
+    assert "baseline" in unknown.stderr
 
 
 def test_bad_input():
     adj = make_graph("small")
-    csr, csc = views(adj)
+    csr, _ = views(adj)
     x = packed(random(adj.num_nodes, 4, 4, dtype=torch.float32, grad=False))
-    size = dict(heads=4, channels=4)
+    size = {"heads": 4, "channels": 4}
     with pytest.raises(ValueError, match="query has shape"):
         native.dna_forward(csr, None, x[:-1], [x], [x], None, **size, scale=1.0)
     with pytest.raises(ValueError, match=r"values\[0\] has shape"):

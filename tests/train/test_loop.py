@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from justjump.data import Graph, Split, load, random_split
+from justjump.data import DataError, Graph, Split, load, random_split
 from justjump.nn import ModelConfig, NodeClassifier
+from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
 from justjump.train.loop import is_done, make_optimizer
 
@@ -70,7 +71,11 @@ def test_any_number_of_threads_gives_the_same_bits(cora: Graph, model: str) -> N
     config = replace(SMALL, model=model)
     one = fit(cora, config, SHORT)
     torch.set_num_threads(2)
-    assert_same_run(one, fit(cora, config, SHORT))
+    used = set()
+    two = fit(cora, config, SHORT, on_epoch=lambda _: used.add((native.threads(), torch.get_num_threads())))
+    assert used == {(2, 1)}
+    assert_same_run(one, two)
+    assert (native.threads(), torch.get_num_threads()) == (2, 2)
 
 
 def test_best_epoch_is_restored(cora: Graph) -> None:
@@ -220,6 +225,34 @@ def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
     classes, probabilities = run.predict(tiny)
     assert classes[[3, 15]].tolist() == [0, 1]
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (([0, 1], [1], [2]), "node 1 stands in the split twice"),
+        (([0], [], [2]), "the val part of the split is empty"),
+        (([0], [99], [2]), "holds node 99, but there are 20 nodes"),
+        (([0], [3], [2]), "node 3 is in the split but has no label"),
+        (([0.5], [1], [2]), "train must be a list of node numbers"),
+    ],
+)
+def test_bad_splits_are_refused(tiny: Graph, parts: tuple[list[int], ...], message: str) -> None:
+    labels = tiny.labels.copy()
+    labels[3] = -1
+    graph = replace(tiny, labels=labels)
+    with pytest.raises(DataError, match=message):
+        fit(graph, SMALL, SHORT, split=Split(*parts))
+
+
+def test_renamed_classes_are_other_data(tiny: Graph, tmp_path: Path) -> None:
+    fit(tiny, SMALL, SHORT, output=tmp_path)
+    with pytest.raises(RunError, match="the data"):
+        fit(replace(tiny, class_names=("west", "east")), SMALL, SHORT, output=tmp_path)
+
+
+def test_without_test_nodes_there_is_no_test_accuracy(tiny: Graph) -> None:
+    assert fit(tiny, SMALL, SHORT, split=Split([0, 10], [1, 11], [])).test_accuracy is None
 
 
 def test_feature_normalisation(cora: Graph, tiny: Graph) -> None:

@@ -32,6 +32,7 @@ class Graph:
         edge_weight: float32 `[E]`, not negative.
         node_names: `[N]`, the ids of the nodes in the file they come from.
         masks: bool `[N]` each: the training, validation and test nodes that the data itself names.
+        feature_names: `[F]`, the columns of the file the features come from.
 
     Integers and floats of other sizes are converted; anything else that does not fit is a `DataError`.
 
@@ -47,6 +48,7 @@ class Graph:
     edge_weight: np.ndarray | None = None
     node_names: tuple[str, ...] | None = None
     masks: Masks | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         features = _checked_features(self.features)
@@ -75,6 +77,12 @@ class Graph:
             if len(self.node_names) != num_nodes:
                 raise DataError(
                     f"node_names must have one entry for each of {num_nodes} nodes, got {len(self.node_names)}"
+                )
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(self.feature_names))
+            if len(self.feature_names) != features.shape[1]:
+                raise DataError(
+                    f"feature_names must name each of {features.shape[1]} features, got {len(self.feature_names)} names"
                 )
         if self.masks is not None:
             object.__setattr__(self, "masks", _checked_masks(self.masks, num_nodes))

@@ -15,11 +15,32 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Sorted int64 indices of the training, validation and test nodes."""
+    """Indices of the training, validation and test nodes: int64, sorted, each node in one part at most."""
 
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            nodes = np.asarray(getattr(self, part))
+            if nodes.ndim != 1 or (len(nodes) and nodes.dtype.kind not in "iu"):
+                raise DataError(f"{part} must be a list of node numbers, got {nodes.dtype} of shape {nodes.shape}")
+            object.__setattr__(self, part, np.sort(nodes.astype(np.int64)))
+        nodes, counts = np.unique(np.concatenate([self.train, self.val, self.test]), return_counts=True)
+        if (counts > 1).any():
+            raise DataError(f"node {nodes[counts > 1][0]} stands in the split twice: parts must be disjoint")
+        for part in PARTS[:2]:
+            if not len(getattr(self, part)):
+                raise DataError(f"the {part} part of the split is empty: training needs nodes in it")
+
+    def check(self, labels: np.ndarray) -> None:
+        """DataError unless every node of the split exists and has a label. `labels` `[N]`, -1 = unknown."""
+        nodes = np.concatenate([self.train, self.val, self.test])
+        if nodes.min() < 0 or nodes.max() >= len(labels):
+            raise DataError(f"the split holds node {nodes.max()}, but there are {len(labels)} nodes, counted from 0")
+        if (labels[nodes] < 0).any():
+            raise DataError(f"node {nodes[labels[nodes] < 0][0]} is in the split but has no label")
 
 
 def random_split(

@@ -38,6 +38,7 @@ def read_tables(folder: str | Path, directed: bool = False) -> Graph:
         edge_weight=weight,
         node_names=tuple(nodes.number),
         masks=nodes.masks(),
+        feature_names=tuple(nodes.columns),
     )
 
 

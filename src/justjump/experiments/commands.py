@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 import justjump
-from justjump.data import NAMES, Graph, is_available, load, location, origin
+from justjump.data import NAMES, DataError, Graph, is_available, load, location, origin
 from justjump.data.datasets import cache_dir
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
-from justjump.experiments.runner import Job, load_graph, run_jobs
+from justjump.experiments.runner import Job, Source, run_jobs
 from justjump.experiments.summary import Summary
 from justjump.nn import ModelConfig
 from justjump.ops import native
@@ -31,26 +31,26 @@ from justjump.train import Protocol, Run
 from justjump.train.files import replace_file
 
 SUMMARY_FILE = "summary.json"
+COUNTS = ("nodes", "edges", "features", "classes")
 
 
 def train(
-    source: str,
+    source: Source,
     config: ModelConfig,
     protocol: Protocol,
+    *,
     splits: int,
     seed: int,
     jobs: int,
-    data_dir: Path | None,
-    directed: bool,
     output: Path | None,
     as_json: bool,
 ) -> None:
     """Train on several splits; print, and keep in ``output``, the accuracy over them."""
-    graph = load_graph(source, _text(data_dir), directed)  # what is wrong with it is said before workers start
+    graph = source.load()  # what is wrong with it is said before workers start
     if splits > 1 and graph.masks is not None:
-        raise ValueError(f"{graph.name} brings its own split (train, val, test), so --splits {splits} has no meaning")
+        print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     todo = [
-        Job(source, config, protocol, number, _text(data_dir), directed, _text(output and output / f"split-{number}"))
+        Job(source, config, protocol, number, _text(output and output / f"split-{number}"))
         for number in range(seed, seed + splits)
     ]
     results, seconds = _run(todo, [f"split {job.seed}" for job in todo], jobs)
@@ -62,7 +62,7 @@ def train(
     if as_json and summary is not None:
         print(json.dumps(summary))
     elif done:
-        print(f"accuracy: {Summary.of(done)}")
+        print(f"accuracy: {Summary.of(done) or 'there are no test nodes'}")
     if len(done) < splits:
         kept = f"the same command goes on from {output}" if output else "nothing was kept (no --output)"
         print(f"stopped after {len(done)} of {splits} splits: {kept}", file=sys.stderr)
@@ -72,12 +72,12 @@ def train(
 def _report(
     graph: Graph, config: ModelConfig, protocol: Protocol, results: Sequence[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
-    mean, std, splits = Summary.of(results)
+    summary = Summary.of(results)
     return {
         "dataset": graph.name,
-        "accuracy_mean": mean,
-        "accuracy_std": std,
-        "splits": splits,
+        "accuracy_mean": summary and summary.mean,
+        "accuracy_std": summary and summary.std,
+        "splits": len(results),
         "config": {**asdict(config), "protocol": asdict(protocol)},
         "seconds": seconds,
         "runs": [
@@ -90,7 +90,7 @@ def _report(
 def predict(run_folder: Path, source: str, output: Path, directed: bool, data_dir: Path | None) -> None:
     """Write the predicted class of every node and its probability as CSV."""
     run = find_run(run_folder)
-    graph = load_graph(source, _text(data_dir), directed)
+    graph = Source.named(source, _text(data_dir), directed).load()
     classes, probabilities = run.predict(graph)
     names = graph.node_names or range(graph.num_nodes)
 
@@ -111,7 +111,7 @@ def find_run(folder: Path) -> Run:
     if not parts:
         return Run.load(folder)
     runs = [Run.load(part.parent) for part in parts]
-    return max(runs, key=lambda run: run.val_accuracy)
+    return max(runs, key=lambda run: run.val_accuracy or 0.0)
 
 
 def datasets(data_dir: Path | None, as_json: bool) -> None:
@@ -120,11 +120,15 @@ def datasets(data_dir: Path | None, as_json: bool) -> None:
     for name in NAMES:
         stated = paper.DATASETS[name]
         row: dict[str, Any] = {"name": name, "paper": asdict(stated), "here": None}
-        if is_available(name, _text(data_dir)):
-            graph = load(name, data_dir)
-            counts = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
-            row["here"] = dict(zip(("nodes", "edges", "features", "classes"), counts, strict=True))
         row["location"] = location(name, data_dir)
+        if is_available(name, _text(data_dir)):
+            try:
+                graph = load(name, data_dir)
+            except DataError as error:
+                row["location"] = f"broken: {error}"
+            else:
+                counts = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+                row["here"] = dict(zip(COUNTS, counts, strict=True))
         row["origin"] = origin(name)
         rows.append(row)
     if as_json:
@@ -142,14 +146,19 @@ def datasets(data_dir: Path | None, as_json: bool) -> None:
 
 def _counts(row: dict[str, Any], of: str = "here") -> str:
     if row[of] is None:
-        return str(row["location"])
-    return " / ".join(f"{row[of][key]:,}" for key in ("nodes", "edges", "features", "classes"))
+        return str(row["location"]).split(":")[0]
+    differs = " (!)" if any(row[of][key] != row["paper"][key] for key in COUNTS) else ""
+    return " / ".join(f"{row[of][key]:,}" for key in COUNTS) + differs
 
 
 def demo(splits: int, jobs: int) -> None:
     """DNA and GCN on the embedded Cora, beside the paper's figures."""
     models = {"dna-g16": "DNA (g=16)", "gcn-none": "GCN (JK-None)"}
-    todo = [Job("cora", paper.published(model, "cora"), Protocol(), seed) for model in models for seed in range(splits)]
+    todo = [
+        Job(Source("cora"), paper.published(model, "cora"), Protocol(), seed)
+        for model in models
+        for seed in range(splits)
+    ]
     titles = [f"{title} split {seed}" for title in models.values() for seed in range(splits)]
     print(f"Cora: {' and '.join(models.values())} on {splits} random splits, 20/20/60 % of the nodes", flush=True)
     results, seconds = _run(todo, titles, jobs)
@@ -159,8 +168,8 @@ def demo(splits: int, jobs: int) -> None:
     for number, (model, title) in enumerate(models.items()):
         own = [r for r in results if r["finished"] and r["config"]["model"] == model.split("-")[0]]
         stated, config = paper.TABLE1[model]["cora"], todo[number * splits].config
-        if own:
-            mean, std, count = Summary.of(own)
+        if (summary := Summary.of(own)) is not None:
+            mean, std, count = summary
             here = f"{mean:.2f}" + ("" if std is None else f" +- {std:.2f}")
             paper_text = f"{stated.mean:.2f} +- {stated.std:.2f}"
             table.add_row(title, config.notation, str(count), here, paper_text, f"{mean - stated.mean:+.2f}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -21,10 +20,10 @@ class RunsDisplay:
     An instance is the ``on_event`` of :func:`~justjump.experiments.runner.run_jobs`.
     """
 
-    def __init__(self, titles: Sequence[str], workers: int, quiet: bool = False) -> None:
+    def __init__(self, titles: Sequence[str], workers: int) -> None:
         self.titles = titles
         self.workers = max(1, min(workers, len(titles)))
-        self.console = Console(stderr=True, quiet=quiet)
+        self.console = Console(stderr=True)
         self.running: dict[int, Epoch] = {}
         self.accuracies: list[float] = []
         self.epochs: list[int] = []
@@ -61,7 +60,7 @@ class RunsDisplay:
         self.running.pop(event.job, None)
         if not event.result["finished"]:
             return
-        self.accuracies.append(100 * event.result["test_accuracy"])
+        self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
         self.epochs.append(event.result["epochs"])
         self.seconds.append(event.result["seconds"])
         if not self.console.is_terminal:
@@ -93,4 +92,4 @@ class RunsDisplay:
         if not done:
             return ""
         left = epochs * seconds / done / self.workers
-        return f"{time.strftime('%-M:%S', time.gmtime(left))} left" if left < 3600 else f"{left / 3600:.1f} h left"
+        return f"{int(left) // 60}:{int(left) % 60:02} left" if left < 3600 else f"{left / 3600:.1f} h left"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing.queues import Queue
@@ -24,15 +25,45 @@ from justjump.train import Progress, Protocol, RunError, fit
 
 
 @dataclass(frozen=True)
-class Job:
-    """One run: a graph (a dataset's name, or the path of a user's graph), a network, a protocol and a seed."""
+class Source:
+    """Where a graph comes from: one of the paper's datasets, or a user's file or folder."""
 
-    graph: str
+    dataset: str | None = None
+    path: str | None = None
+    data_dir: str | None = None
+    directed: bool = False
+
+    @classmethod
+    def named(cls, text: str, data_dir: str | None = None, directed: bool = False) -> Source:
+        """A path where there is one, else a dataset's name; one of the two is ambiguous only with ``./`` to help."""
+        if Path(text).exists() and text in NAMES:
+            raise ValueError(f"{text} is a dataset and a path here: write ./{text} for the path")
+        looks_like_path = Path(text).exists() or (text not in NAMES and ("/" in text or text.endswith(".npz")))
+        if looks_like_path:
+            return cls(path=text, directed=directed)
+        if directed:
+            raise ValueError(f"--directed is for a graph of your own, and {text} is a dataset")
+        return cls(dataset=text, data_dir=data_dir)
+
+    def load(self) -> Graph:
+        return _load(self)
+
+
+@lru_cache(maxsize=1)  # jobs of one graph share it
+def _load(source: Source) -> Graph:
+    if source.path is not None:
+        return read_graph(source.path, source.directed)
+    return load(source.dataset or "", source.data_dir)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a graph, a network, a protocol and a seed."""
+
+    source: Source
     config: ModelConfig
     protocol: Protocol
     seed: int
-    data_dir: str | None = None
-    directed: bool = False
     output: str | None = None
 
 
@@ -55,13 +86,6 @@ class Done:
 
 
 Event = Epoch | Done
-
-
-def load_graph(source: str, data_dir: str | None = None, directed: bool = False) -> Graph:
-    """A dataset by its name, or a user's graph by its path."""
-    if source in NAMES or not (os.sep in source or Path(source).exists() or source.endswith(".npz")):
-        return load(source, data_dir)
-    return read_graph(source, directed)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, on_event: Callable[[Event], None]) -> list[dict[str, Any]]:
@@ -93,12 +117,8 @@ def _in_process(jobs: Sequence[Job], on_event: Callable[[Event], None]) -> None:
 
 
 def _run(job: Job, on_epoch: Callable[[Progress], None]) -> dict[str, Any]:
-    graph = _graph(job.graph, job.data_dir, job.directed)
+    graph = job.source.load()
     return fit(graph, job.config, job.protocol, seed=job.seed, output=job.output, on_epoch=on_epoch).to_dict()
-
-
-# Jobs of one graph share it.
-_graph = lru_cache(maxsize=1)(load_graph)
 
 
 def _report(number: int, on_event: Callable[[Event], None], progress: Progress) -> None:
@@ -106,18 +126,20 @@ def _report(number: int, on_event: Callable[[Event], None], progress: Progress) 
 
 
 def _in_workers(jobs: Sequence[Job], workers: int, on_event: Callable[[Event], None]) -> None:
-    context = multiprocessing.get_context(
-        "spawn"
-    )  # a forked child would inherit torch's thread pool without its threads
+    # A forked child would inherit torch's thread pool without its threads.
+    context = multiprocessing.get_context("spawn")
     events, stop = context.Queue(), context.Event()
     pool = ProcessPoolExecutor(workers, context, _start_worker, (events, stop))
-    futures = [pool.submit(_run_in_worker, number, job) for number, job in enumerate(jobs)]
+    with _ctrl_c_ignored():  # by the workers too, from their first moment: the parent decides
+        pending = {pool.submit(_run_in_worker, number, job): number for number, job in enumerate(jobs)}
     try:
-        _follow(futures, events, on_event)
+        _follow(pending, events, on_event)
     except KeyboardInterrupt:
         stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        _follow([future for future in futures if not future.cancelled()], events, on_event)
+        for future in [future for future in pending if future.cancel()]:
+            del pending[future]
+        with suppress(BrokenProcessPool):
+            _follow(pending, events, on_event)
     except BrokenProcessPool as error:
         raise RunError("a worker process died, most likely for lack of memory: use fewer --jobs") from error
     finally:
@@ -125,22 +147,33 @@ def _in_workers(jobs: Sequence[Job], workers: int, on_event: Callable[[Event], N
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _follow(futures: Sequence[Future[None]], events: Queue[Event], on_event: Callable[[Event], None]) -> None:
-    """Pass on events until all futures are done; raise what one of them raised."""
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=0.05)
-        while True:
-            try:
-                on_event(events.get(timeout=0.05))
-            except Empty:
-                break
+def _follow(
+    pending: dict[Future[dict[str, Any]], int], events: Queue[Epoch], on_event: Callable[[Event], None]
+) -> None:
+    """Pass on events until nothing is pending; raise what a job raised."""
+    while pending:
+        done, _ = wait(pending, timeout=0.05, return_when=FIRST_COMPLETED)
+        with suppress(Empty):
+            for _ in range(1000):  # not for ever: jobs may report faster than they are heard
+                on_event(events.get_nowait())
         for future in done:
-            future.result()
+            on_event(Done(pending[future], future.result()))
+            del pending[future]
 
 
-def _start_worker(events: Queue[Event], stop: EventFlag) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start_worker(events: Queue[Epoch], stop: EventFlag) -> None:
     torch.set_num_threads(1)
     _worker.update(events=events, stop=stop)
 
@@ -148,11 +181,12 @@ def _start_worker(events: Queue[Event], stop: EventFlag) -> None:
 _worker: dict[str, Any] = {}
 
 
-def _run_in_worker(number: int, job: Job) -> None:
+def _run_in_worker(number: int, job: Job) -> dict[str, Any]:
     def on_event(event: Event) -> None:
         _worker["events"].put(event)
         if _worker["stop"].is_set():
             raise KeyboardInterrupt  # fit() saves its state and returns the best network so far
 
     result = _run(job, partial(_report, number, on_event))
-    _worker["events"].put(Done(number, result))
+    _worker["events"].cancel_join_thread()  # a progress report may be lost, the result not
+    return result

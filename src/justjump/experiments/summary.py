@@ -15,12 +15,14 @@ class Summary(NamedTuple):
     splits: int
 
     @classmethod
-    def of(cls, results: Sequence[dict[str, Any]]) -> Summary:
-        """From the results of finished runs.
+    def of(cls, results: Sequence[dict[str, Any]]) -> Summary | None:
+        """From the results of finished runs; None where there are none, or no test nodes.
 
         >>> Summary.of([{"test_accuracy": 0.85}, {"test_accuracy": 0.87}])
         Summary(mean=86.0, std=1.4142135623730951, splits=2)
         """
+        if not results or any(result["test_accuracy"] is None for result in results):
+            return None
         accuracies = [100 * result["test_accuracy"] for result in results]
         std = statistics.stdev(accuracies) if len(accuracies) > 1 else None
         return cls(statistics.fmean(accuracies), std, len(accuracies))

@@ -37,7 +37,7 @@ class ModelConfig:
 
     >>> ModelConfig(heads=8, groups=6)
     Traceback (most recent call last):
-    ValueError: groups=6 does not divide channels=128: choose one of 1, 2, 4, 8, 16, 32, 64, 128
+    ValueError: groups=6 does not divide hidden=128: choose one of 1, 2, 4, 8, 16, 32, 64, 128
     """
 
     model: Model = "dna"
@@ -61,9 +61,11 @@ class ModelConfig:
                 )
         if self.layers < 1:
             raise ValueError(f"layers={self.layers} must be at least 1")
+        if self.keep_first and self.window is None:
+            raise ValueError("keep_first=True needs a window: without one all representations are attended to")
         if self.window is not None and (self.model != "dna" or self.window < 1):
             raise ValueError(f"window={self.window} needs model='dna' and a value of at least 1")
-        check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups)
+        check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
         for rate in (self.dropout, self.input_dropout, self.attention_dropout):
             reference.dropout_threshold(rate)
 

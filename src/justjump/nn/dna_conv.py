@@ -1,7 +1,7 @@
 """The dynamic neighborhood aggregation layer."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import torch
 from torch import Tensor, nn
@@ -76,6 +76,7 @@ class DNAConv(nn.Module):
         dropout: probability of dropping an attention weight
         cached: keep the graph of the first call and ignore later ones
         normalize: normalise the edge weights (and add self-loops); if False, edges and weights count as they are
+            (``aggregate`` must then stay as it is)
         add_self_loops: let every node attend to itself
         bias: learn additive biases in the projections
         flow: ``"source_to_target"`` or ``"target_to_source"``
@@ -83,6 +84,7 @@ class DNAConv(nn.Module):
         keep_first: make the first representation one of the ``window``
         aggregate: edge coefficients ``"gcn"``, ``"mean"`` or ``"sum"``
         update: a module ``[N, channels] -> [N, channels]`` applied to the aggregate, for other choices of f
+        aggr, kwargs: accepted as PyG's defaults only
 
     Shapes:
         x ``[N, T, channels]`` or a list of T tensors ``[N, channels]``, oldest first; output ``[N, channels]``
@@ -108,10 +110,20 @@ class DNAConv(nn.Module):
         keep_first: bool = False,
         aggregate: Aggregate = "gcn",
         update: nn.Module | None = None,
+        aggr: str = "add",
+        **kwargs: Any,
     ) -> None:
         super().__init__()
+        if not normalize and aggregate == "mean":
+            raise ValueError("aggregate='mean' normalises the edge weights: it does not go with normalize=False")
         if window is not None and window < 1:
             raise ValueError(f"window={window} must be at least 1, or None for the whole history")
+        if aggregate not in get_args(Aggregate):
+            raise ValueError(f"aggregate={aggregate!r} is unknown: choose {', '.join(get_args(Aggregate))}")
+        if aggr not in ("add", "sum") or kwargs.get("node_dim", 0) != 0 or kwargs.keys() - {"node_dim"}:
+            raise ValueError(
+                f"aggr={aggr!r} and {kwargs} are not supported: messages are summed; see aggregate and update"
+            )
         if flow not in ("source_to_target", "target_to_source"):
             raise ValueError(f"flow={flow!r} is unknown: choose 'source_to_target' or 'target_to_source'")
         self.bias = bias

@@ -1,15 +1,15 @@
 """Checks of channel, head and group counts that every layer shares."""
 
 
-def check_sizes(channels: int, heads: int, groups: int) -> None:
+def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") -> None:
     """Raise ValueError unless heads and groups divide the channels, and one of them divides the other."""
-    for name, value in (("channels", channels), ("heads", heads), ("groups", groups)):
+    for what, value in ((name, channels), ("heads", heads), ("groups", groups)):
         if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
+            raise ValueError(f"{what}={value} must be at least 1")
     if channels % heads:
-        raise ValueError(f"heads={heads} does not divide channels={channels}: choose {_divisors(channels)}")
+        raise ValueError(f"heads={heads} does not divide {name}={channels}: choose {_divisors(channels)}")
     if channels % groups:
-        raise ValueError(f"groups={groups} does not divide channels={channels}: choose {_divisors(channels)}")
+        raise ValueError(f"groups={groups} does not divide {name}={channels}: choose {_divisors(channels)}")
     if max(groups, heads) % min(groups, heads):
         fits = [g for g in range(1, channels + 1) if channels % g == 0 and max(g, heads) % min(g, heads) == 0]
         raise ValueError(

@@ -34,6 +34,7 @@ class Adjacency(SparseMatrix):
         self._normalized: dict[tuple[str, torch.dtype], Tensor] = {}
 
     @classmethod
+    @torch.inference_mode(False)
     def build(cls, graph: Any, edge_weight: Tensor | None = None, num_nodes: int | None = None) -> Adjacency:
         """From an ``Adjacency``, an ``edge_index``, a sparse ``adj_t`` or a scipy matrix.
 
@@ -104,6 +105,7 @@ class Adjacency(SparseMatrix):
         return self.num_entries
 
     @cached_property
+    @torch.inference_mode(False)
     def target(self) -> Tensor:
         """``[E]`` target of each edge in CSR order."""
         return reference.edge_targets(self.rowptr)
@@ -117,6 +119,19 @@ class Adjacency(SparseMatrix):
         """The graph with exactly one self-loop a node: an existing one keeps its weight, a new one weighs 1."""
         if self._looped is not None:
             return self._looped
+        looped = self._add_self_loops()
+        looped._looped = looped
+        if not self._learned:
+            self._looped = looped
+        return looped
+
+    @property
+    def _learned(self) -> bool:
+        """Weights that get gradients: what is computed from them belongs to one step and is not kept."""
+        return self.weight is not None and self.weight.requires_grad
+
+    @torch.inference_mode(False)  # what is kept must serve training later
+    def _add_self_loops(self) -> Adjacency:
         loop = self.col == self.target
         nodes = torch.arange(self.num_nodes, device=self.device)
         edge_index = torch.cat([self.edge_index[:, ~loop], torch.stack([nodes, nodes])], dim=1)
@@ -127,11 +142,7 @@ class Adjacency(SparseMatrix):
             last = torch.full_like(nodes, -1).scatter_reduce(0, self.target[where].long(), where, "amax")
             padded = torch.cat([self.weight, self.weight.new_ones(1)])  # position -1 is the weight of a new loop
             weight = torch.cat([self.weight[~loop], padded[last]])
-        looped = Adjacency.build(edge_index, weight, self.num_nodes)
-        looped._looped = looped
-        if weight is None or not weight.requires_grad:  # a graph of autograd must not outlive its step
-            self._looped = looped
-        return looped
+        return Adjacency.build(edge_index, weight, self.num_nodes)
 
     def normalized(self, aggregate: Aggregate, dtype: torch.dtype = torch.float32) -> Tensor:
         """Edge weights ``[E]`` for one way to aggregate: symmetric (gcn), by in-degree (mean) or as they are (sum)."""
@@ -139,6 +150,13 @@ class Adjacency(SparseMatrix):
             raise ValueError(f"aggregate={aggregate!r} is unknown: choose 'gcn', 'mean' or 'sum'")
         if (aggregate, dtype) in self._normalized:
             return self._normalized[aggregate, dtype]
+        weight = self._normalize(aggregate, dtype)
+        if not self._learned:
+            self._normalized[aggregate, dtype] = weight
+        return weight
+
+    @torch.inference_mode(False)
+    def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Tensor:
         weight = torch.ones(self.num_edges, device=self.device) if self.weight is None else self.weight
         weight = weight.to(dtype)
         if aggregate == "gcn":
@@ -146,8 +164,6 @@ class Adjacency(SparseMatrix):
         elif aggregate == "mean":
             degree = reference.segment_sum(weight, self.rowptr)
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
-        if not weight.requires_grad:
-            self._normalized[aggregate, dtype] = weight
         return weight
 
     def flipped(self) -> Adjacency:

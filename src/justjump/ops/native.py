@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from torch import Tensor
 from justjump.ops.reference import dropout_threshold
 
 _native: Any = None
+_fixed_threads: int | None = None
 _failure = ""
 _SUFFIX = {torch.float32: "_f32", torch.float64: "_f64"}
 _MASK64 = 2**64 - 1
@@ -49,15 +51,23 @@ def _openmp_addresses() -> tuple[int, int] | None:
 
 def _load() -> None:
     global _native, _failure
+    forced = os.environ.get("JUSTJUMP_ISA")
+    if forced == "none":
+        _failure = "JUSTJUMP_ISA=none switches the native kernels off"
+        return
     try:
-        from justjump import _native as module  # type: ignore[attr-defined]
+        from justjump import _native as module
     except ImportError as error:
         _failure = f"the native module could not be imported: {error}"
+        warnings.warn(
+            f"justjump runs without its native kernels, many times slower: {_failure}. Install a C++ compiler and "
+            "justjump again, or set JUSTJUMP_ISA=none to go on without this warning.",
+            stacklevel=2,
+        )
         return
     addresses = _openmp_addresses()
     if addresses is not None:
         module.use_openmp(*addresses)
-    forced = os.environ.get("JUSTJUMP_ISA")
     if forced:
         try:
             module.set_isa(forced)
@@ -128,7 +138,7 @@ def pack(x: Tensor, heads: int) -> Tensor:
         raise ValueError(f"heads={heads} does not divide the {x.size(1)} channels of x")
     channels = x.size(1) // heads
     out = x.new_empty(x.size(0), row_stride(heads, channels, x.dtype))
-    call(x.size(0), heads, channels, True, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), _threads())
+    call(x.size(0), heads, channels, True, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), threads())
     return out
 
 
@@ -137,7 +147,7 @@ def unpack(x: Tensor, heads: int, channels: int) -> Tensor:
     call = _kernel("repack", x)
     _rows("x", x, x.dtype, None, row_stride(heads, channels, x.dtype))
     out = x.new_empty(x.size(0), heads * channels)
-    call(x.size(0), heads, channels, False, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), _threads())
+    call(x.size(0), heads, channels, False, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), threads())
     return out
 
 
@@ -197,7 +207,7 @@ def dna_forward(
     none: list[int] = []
     call(
         *common, out.data_ptr(), _address(total), _address(attention),
-        0, 0, 0, 0, 0, none, none, none, none, False, _threads(),
+        0, 0, 0, 0, 0, none, none, none, none, False, threads(),
     )  # fmt: skip
     return out, total, attention
 
@@ -263,7 +273,7 @@ def dna_backward(
             _address(grad_query), _address(grad_bias), _address(grad_weight),
             [x.data_ptr() for x in grad_keys or ()], [x.stride(0) for x in grad_keys or ()],
             [x.data_ptr() for x in grad_values or ()], [x.stride(0) for x in grad_values or ()],
-            accumulate, _threads(),
+            accumulate, threads(),
         )  # fmt: skip
     return (
         grad_query,
@@ -316,7 +326,7 @@ def gat_forward(
     call(
         graph, heads, channels, negative_slope, *_dropout(dropout_p, seed),
         value.data_ptr(), score_source.data_ptr(), score_target.data_ptr(), out.data_ptr(),
-        _address(saved and saved.sloped), _address(saved and saved.state), _address(attention), 0, 0, 0, 0, _threads(),
+        _address(saved and saved.sloped), _address(saved and saved.state), _address(attention), 0, 0, 0, 0, threads(),
     )  # fmt: skip
     return out, saved, attention
 
@@ -349,7 +359,7 @@ def gat_backward(
         graph, heads, channels, negative_slope, *_dropout(dropout_p, seed),
         value.data_ptr(), score_source.data_ptr(), score_target.data_ptr(),
         *(x.data_ptr() for x in saved), 0, grad_out.data_ptr(),
-        grad_value.data_ptr(), grad_source.data_ptr(), grad_target.data_ptr(), _threads(),
+        grad_value.data_ptr(), grad_source.data_ptr(), grad_target.data_ptr(), threads(),
     )  # fmt: skip
     return grad_value, grad_source, grad_target
 
@@ -392,7 +402,7 @@ def spmm(
     call(
         rows, edges, x.size(1), col.dtype == torch.int64, rowptr.data_ptr(), col.data_ptr(), _address(position),
         _address(weight), x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), _address(bias), accumulate, relu,
-        _threads(),
+        threads(),
     )  # fmt: skip
     return out
 
@@ -406,7 +416,7 @@ def sddmm(rowptr: Tensor, col: Tensor, grad_out: Tensor, x: Tensor) -> Tensor:
     grad_weight = x.new_empty(edges)
     call(
         rows, edges, x.size(1), col.dtype == torch.int64, rowptr.data_ptr(), col.data_ptr(), x.data_ptr(), x.stride(0),
-        grad_out.data_ptr(), grad_out.stride(0), grad_weight.data_ptr(), _threads(),
+        grad_out.data_ptr(), grad_out.stride(0), grad_weight.data_ptr(), threads(),
     )  # fmt: skip
     return grad_weight
 
@@ -445,7 +455,7 @@ def grouped_linear(
     _dense("out", out, x.dtype, tuple(x.shape))
     call(
         x.size(0), heads, channels, groups, transpose, x.data_ptr(), weight.data_ptr(), _address(bias),
-        out.data_ptr(), accumulate, _threads(),
+        out.data_ptr(), accumulate, threads(),
     )  # fmt: skip
     return out
 
@@ -465,7 +475,7 @@ def grouped_linear_weight_grad(
     grad_bias = x.new_empty(width)
     call(
         x.size(0), heads, channels, groups, transpose, x.data_ptr(), grad_out.data_ptr(), grad_weight.data_ptr(),
-        grad_bias.data_ptr(), _threads(),
+        grad_bias.data_ptr(), threads(),
     )  # fmt: skip
     return grad_weight, grad_bias
 
@@ -485,7 +495,7 @@ def dropout_relu(
     _rows("out", out, x.dtype, x.size(0), x.size(1))
     call(
         x.size(0), x.size(1), *_dropout(p, seed), relu, first_row, x.data_ptr(), x.stride(0), 0, 0, out.data_ptr(),
-        out.stride(0), _threads(),
+        out.stride(0), threads(),
     )  # fmt: skip
     return out
 
@@ -499,7 +509,7 @@ def dropout_relu_backward(y: Tensor, grad_y: Tensor, p: float, *, out: Tensor | 
     _rows("out", out, y.dtype, y.size(0), y.size(1))
     call(
         y.size(0), y.size(1), *_dropout(p, 0), True, 0, y.data_ptr(), y.stride(0), grad_y.data_ptr(),
-        grad_y.stride(0), out.data_ptr(), out.stride(0), _threads(),
+        grad_y.stride(0), out.data_ptr(), out.stride(0), threads(),
     )  # fmt: skip
     return out
 
@@ -524,8 +534,15 @@ def _kernel(name: str, like: Tensor) -> Any:
     return getattr(module, name + _SUFFIX[like.dtype])
 
 
-def _threads() -> int:
-    return torch.get_num_threads()
+def threads() -> int:
+    """Threads that the kernels use: torch's number, unless :func:`set_threads` fixed another."""
+    return _fixed_threads or torch.get_num_threads()
+
+
+def set_threads(number: int | None) -> None:
+    """Fix the number of the kernels' threads; None follows torch again."""
+    global _fixed_threads
+    _fixed_threads = number
 
 
 def _address(x: Tensor | None) -> int:

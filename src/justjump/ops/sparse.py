@@ -66,6 +66,7 @@ class SparseMatrix:
         return self.col.device
 
     @cached_property
+    @torch.inference_mode(False)  # what is kept must serve training later
     def _csc(self) -> tuple[Tensor, Tensor, Tensor]:
         position = torch.argsort(self.col, stable=True)  # rows ascend within each column
         dtype = self.col.dtype

@@ -51,7 +51,8 @@ def data_hash(graph: Graph, split: Split) -> str:
     arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
     arrays += [graph.edge_index, graph.labels, split.train, split.val, split.test]
     arrays += [] if graph.edge_weight is None else [graph.edge_weight]
-    digest = hashlib.sha256()
+    names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
+    digest = hashlib.sha256("\0".join(names).encode())
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from justjump.data import Graph, Split, random_split, split_from_masks
+from justjump.data import DataError, Graph, Split, random_split, split_from_masks
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.files import RunError
@@ -59,7 +59,10 @@ def fit(
     graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
     config = config or ModelConfig()
     protocol = protocol or Protocol()
+    if not graph.num_classes:
+        raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
     split = split or default_split(graph, protocol, seed)
+    split.check(graph.labels)
     digest = data_hash(graph, split)
     wanted = settings(config, protocol, seed, digest)
     folder = None if output is None else Path(output)
@@ -77,13 +80,14 @@ def fit(
             load_state(state, wanted, folder)
             save = partial(save_state, state, wanted, folder)
         finished = train_until_done(state, inputs, split, protocol, save, on_epoch)
-    model.load_state_dict(state.best)
-    accuracy = evaluate(model, inputs, split)
+        model.load_state_dict(state.best)
+        accuracy = evaluate(model, inputs, split)
     progress = state.progress
     run = Run(
         model=model,
         graph_name=graph.name,
         class_names=graph.class_names,
+        feature_names=graph.feature_names,
         protocol=protocol,
         seed=seed,
         data_hash=digest,
@@ -94,7 +98,7 @@ def fit(
         train_accuracy=accuracy["train"],
         val_accuracy=accuracy["val"],
         test_accuracy=accuracy["test"],
-        val_loss=progress.val_loss[progress.best_epoch - 1] if progress.best_epoch else float("nan"),
+        val_loss=progress.val_loss[progress.best_epoch - 1] if progress.best_epoch else None,
         seconds=progress.seconds,
     )
     if folder is not None:
@@ -142,8 +146,8 @@ def train_until_done(
             val_loss, val_accuracy = validate(state.model, inputs, val)
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(
-                    f"the loss became {loss} in epoch {state.progress.epoch + 1}: look for extreme feature values, or "
-                    f"lower the learning rate (now {protocol.learning_rate})"
+                    f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
+                    f"extreme feature values, or lower the learning rate (now {protocol.learning_rate})"
                 )
             record(state, protocol, loss, val_loss, val_accuracy, time.perf_counter() - start)
             stop = is_stopped()
@@ -181,12 +185,12 @@ def validate(model: nn.Module, inputs: Inputs, nodes: Tensor) -> tuple[float, fl
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, inputs: Inputs, split: Split) -> dict[str, float]:
-    """Accuracy on each part of a split (NaN where it is empty)."""
+def evaluate(model: nn.Module, inputs: Inputs, split: Split) -> dict[str, float | None]:
+    """Accuracy on each part of a split, None where it is empty."""
     model.eval()
     right = (model(inputs.x, inputs.adj).argmax(1) == inputs.labels).double()
     parts = {"train": split.train, "val": split.val, "test": split.test}
-    return {name: right[torch.from_numpy(part)].mean().item() for name, part in parts.items()}
+    return {name: right[torch.from_numpy(part)].mean().item() if len(part) else None for name, part in parts.items()}
 
 
 def record(state: State, protocol: Protocol, loss: float, val_loss: float, val_accuracy: float, seconds: float) -> None:

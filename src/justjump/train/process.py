@@ -8,16 +8,20 @@ from typing import Any
 
 import torch
 
+from justjump.ops import native
+
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """torch's reductions and products round differently with more threads; ours don't, and keep the full number."""
-    threads = torch.get_num_threads()
+    threads, kernel_threads = torch.get_num_threads(), native.threads()
+    native.set_threads(kernel_threads)
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
+        native.set_threads(None)
 
 
 @contextmanager

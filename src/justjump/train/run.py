@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ class Run:
     model: NodeClassifier
     graph_name: str
     class_names: tuple[str, ...]
+    feature_names: tuple[str, ...] | None
     protocol: Protocol
     seed: int
     data_hash: str
@@ -50,10 +51,10 @@ class Run:
     finished: bool
     epochs: int
     best_epoch: int
-    train_accuracy: float
-    val_accuracy: float
-    test_accuracy: float
-    val_loss: float
+    train_accuracy: float | None
+    val_accuracy: float | None
+    test_accuracy: float | None  # None where there are no test nodes
+    val_loss: float | None
     seconds: float
 
     @property
@@ -68,13 +69,28 @@ class Run:
     def predict(self, graph: Graph | object) -> Prediction:
         """Class and class probabilities of every node of a graph with the same features."""
         graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
-        expected = self.model.lin_in.in_features
-        if graph.num_features != expected:
-            raise RunError(f"{graph.name} has {graph.num_features} features a node, but the model expects {expected}")
-        inputs = prepare(graph, self.protocol.normalize_features)
+        inputs = prepare(self._with_own_features(graph), self.protocol.normalize_features)
         self.model.eval()
         probabilities = torch.softmax(self.model(inputs.x, inputs.adj), dim=1)
         return Prediction(probabilities.argmax(1).numpy(), probabilities.numpy())
+
+    def _with_own_features(self, graph: Graph) -> Graph:
+        """The graph with its features in the order that the network was trained with, found by their names."""
+        expected = self.model.lin_in.in_features
+        if self.feature_names is None or graph.feature_names is None:
+            if graph.num_features != expected:
+                raise RunError(
+                    f"{graph.name} has {graph.num_features} features a node, but the model expects {expected}"
+                )
+            return graph
+        missing = [name for name in self.feature_names if name not in graph.feature_names]
+        if missing:
+            raise RunError(f"{graph.name} lacks features that the model was trained with: {', '.join(missing[:5])}")
+        if self.feature_names == graph.feature_names:
+            return graph
+        place = {name: column for column, name in enumerate(graph.feature_names)}
+        columns = [place[name] for name in self.feature_names]
+        return replace(graph, features=graph.features[:, columns], feature_names=self.feature_names)
 
     def save(self, folder: str | Path) -> None:
         """Write ``model.safetensors`` and, when that is in place, ``run.json``."""
@@ -111,6 +127,7 @@ class Run:
             model = NodeClassifier(config, values.pop("num_features"), len(values["class_names"]))
             model.load_state_dict(load_file(folder / MODEL_FILE))
             values["class_names"] = tuple(values["class_names"])
+            values["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
             values["split_sizes"] = tuple(values["split_sizes"])
             return cls(model=model, protocol=protocol, **values)
         except RunError:
