@@ -102,7 +102,7 @@ def predict(run_folder: Path, source: str, output: Path, directed: bool, data_di
                 writer.writerow([name, run.class_names[label], f"{row[label]:.6f}"])
 
     replace_file(output, write)
-    print(f"{graph.num_nodes} predictions are in {output}")
+    print(f"{graph.num_nodes} predictions are in {output}", file=sys.stderr)
 
 
 def find_run(folder: Path) -> Run:

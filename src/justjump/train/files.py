@@ -12,10 +12,10 @@ class RunError(ValueError):
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside ``path`` and put the result in its place, so that a reader or a crash never sees half a file."""
-    path = path.resolve()  # a link stays a link
     if path.exists() and not path.is_file():  # a pipe or a device
         write(path)
         return
+    path = path.resolve()  # a link stays a link
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
