@@ -61,15 +61,22 @@ JJ_INLINE void each_weight(const Grouped<S>& a, Visit visit) {
         for (int64_t i = 0; i < blocks.shape.vectors(); ++i) {
             int64_t first, last;
             blocks.range(i, first, last);
+            // Of each lane: its head (-1: padding), the first channel of its group, its place in the group.
+            int64_t head[W], start[W], place[W];
+            for (int64_t lane = 0; lane < W; ++lane) {
+                const int64_t channel = blocks.channel(i) + lane / P;
+                head[lane] = (b * W + lane) % P;
+                start[lane] = (head[lane] * C + channel) / m * m;
+                place[lane] = head[lane] * C + channel - start[lane];
+                if (head[lane] >= H || channel >= C) head[lane] = -1;
+            }
             for (int64_t s = 0; s < a.shifts; ++s) {
                 for (int64_t c = first; c < last; ++c, at += W) {
                     for (int64_t lane = 0; lane < W; ++lane) {
-                        const int64_t head = (b * W + lane) % P, channel = blocks.channel(i) + lane / P;
-                        if (head >= H || channel >= C || (head ^ s) >= H) continue;
-                        const int64_t from = (head ^ s) * C + c, to = head * C + channel, group = to / m;
-                        if (from / m != group) continue;
-                        const int64_t x = a.transpose ? to % m : from % m, y = a.transpose ? from % m : to % m;
-                        visit(at + lane, (group * m + x) * m + y);
+                        if (head[lane] < 0 || (head[lane] ^ s) >= H) continue;
+                        const int64_t from = (head[lane] ^ s) * C + c - start[lane], to = place[lane];
+                        if (from < 0 || from >= m) continue;
+                        visit(at + lane, start[lane] * m + (a.transpose ? to * m + from : from * m + to));
                     }
                 }
             }
@@ -108,12 +115,43 @@ JJ_INLINE void shift_rows(const Grouped<S>& a, int64_t first, int64_t rows, S* o
         for (int64_t r = 0; r < rows; ++r)
             for (int64_t i = 0; i < stride; i += W)
                 store(out + (s * kBlockRows + r) * stride + i,
-                      swap_lanes<S>(load(a.x + (first + r) * stride + i), static_cast<int>(s)));
+                      swap_lanes<S>(load(a.x + (first + r) * a.x_stride + i), static_cast<int>(s)));
 }
 
 template <class S>
 JJ_INLINE const S* shifted(const Grouped<S>& a, int64_t first, const S* scratch) {
-    return a.shifts == 1 ? a.x + first * a.layout.stride : scratch;
+    return a.shifts == 1 ? a.x + first * a.x_stride : scratch;
+}
+
+// Distance between the rows that shifted() points to.
+template <class S>
+JJ_INLINE int64_t shifted_stride(const Grouped<S>& a) {
+    return a.shifts == 1 ? a.x_stride : a.layout.stride;
+}
+
+// The factor of a row's bias for the lanes from position i of a packed row on.
+template <class S>
+JJ_INLINE Vec<S> row_scale(const Grouped<S>& a, int64_t row, int64_t i) {
+    const int64_t P = a.layout.padded;
+    return load_heads(a.scale + row * P + (P > kLanes<S> ? i % P : 0), P);
+}
+
+// dot[row] = x[row] . dot_with, head by head.
+template <class S>
+JJ_INLINE void dot_rows(const Grouped<S>& a, int64_t first, int64_t last) {
+    constexpr int W = kLanes<S>;
+    const Shape<S, 0, 0> shape(a.layout);
+    for (int64_t r = first; r < last; ++r) {
+        const S* x = a.x + r * a.x_stride;
+        for (int64_t b = 0; b < shape.blocks(); ++b) {
+            Vec<S> sum{};
+            for (int64_t i = 0; i < shape.vectors(); ++i) {
+                const int64_t at = b * W + i * shape.step();
+                sum += load(x + at) * load(a.dot_row + at);
+            }
+            store_heads(a.dot + r * a.layout.padded + b * W, sum_channels<S>(sum, a.layout.padded), a.layout, b * W);
+        }
+    }
 }
 
 // Calls f(P) with the constant P if it is a common one below W, with W for all from W on, else with 0.
@@ -132,24 +170,28 @@ JJ_INLINE void grouped_tile(const Grouped<S>& a, const Blocks<S>& blocks, int64_
                             int64_t first, int64_t last, const S* weight, const S* bias, const S* rows) {
     constexpr int W = kLanes<S>;
     const int64_t stride = a.layout.stride, step = blocks.shape.step(), run = (last - first) * a.shifts * W;
-    const int64_t padded = P == 0 ? a.layout.padded : P == W ? step : P;
+    const int64_t padded = P == 0 ? a.layout.padded : P == W ? step : P, x_stride = shifted_stride(a);
     Vec<S> sum[R][J];
-    for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r) {
         for (int j = 0; j < J; ++j) sum[r][j] = load(bias + b * W + (i + j) * step);
+        if (!a.scale) continue;
+        const Vec<S> scale = row_scale(a, row + r, b * W);
+        for (int j = 0; j < J; ++j) sum[r][j] *= scale;
+    }
     for (int64_t s = 0; s < a.shifts; ++s) {
         const S* x = rows + s % W * kBlockRows * stride + (b ^ (s / W)) * W + first * padded;
         for (int64_t c = first; c < last; ++c, weight += W, x += padded) {
             Vec<S> w[J];
             for (int j = 0; j < J; ++j) w[j] = load(weight + j * run);
             for (int r = 0; r < R; ++r) {
-                const Vec<S> v = load_heads(x + r * stride, P ? P : padded);
+                const Vec<S> v = load_heads(x + r * x_stride, P ? P : padded);
                 for (int j = 0; j < J; ++j) sum[r][j] += v * w[j];
             }
         }
     }
     for (int r = 0; r < R; ++r) {
         for (int j = 0; j < J; ++j) {
-            S* y = a.y + (row + r) * stride + b * W + (i + j) * step;
+            S* y = a.y + (row + r) * a.y_stride + b * W + (i + j) * step;
             store(y, a.accumulate ? load(y) + sum[r][j] : sum[r][j]);
         }
     }
@@ -161,9 +203,9 @@ JJ_INLINE void grouped_column(const Grouped<S>& a, const Blocks<S>& blocks, int6
                               int64_t i, int64_t first, int64_t last, const S* weight, const S* bias, const S* x) {
     int64_t r = 0;
     for (; r + kTileRows <= rows; r += kTileRows)
-        grouped_tile<S, kTileRows, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * a.layout.stride);
+        grouped_tile<S, kTileRows, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * shifted_stride(a));
     for (; r < rows; ++r)
-        grouped_tile<S, 1, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * a.layout.stride);
+        grouped_tile<S, 1, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * shifted_stride(a));
 }
 
 // scratch: kBlockRows * min(shifts, W) rows.
@@ -174,6 +216,7 @@ static void grouped_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scrat
     const S* bias = a.packed + grouped_workspace(a) - a.layout.stride;
     for (int64_t row = from; row < to; row += kBlockRows) {
         const int64_t rows = to - row < kBlockRows ? to - row : kBlockRows;
+        if (a.dot) dot_rows(a, row, row + rows);
         if (a.shifts > 1) shift_rows(a, row, rows, scratch);
         const S *weight = a.packed, *x = shifted(a, row, scratch);
         for (int64_t b = 0; b < blocks.shape.blocks(); ++b) {
@@ -200,8 +243,8 @@ static void grouped_forward(const Grouped<S>& a, int64_t first, int64_t last, S*
 
 // K input channels of J output vectors, summed over some rows.
 template <class S, int K, int J, int P>
-JJ_INLINE void grad_tile(const S* x, int64_t padded, const S* dy, int64_t step, int64_t stride, int64_t rows, S* sums,
-                         int64_t run) {
+JJ_INLINE void grad_tile(const S* x, int64_t x_stride, int64_t padded, const S* dy, int64_t step, int64_t stride,
+                         int64_t rows, S* sums, int64_t run) {
     constexpr int W = kLanes<S>;
     Vec<S> sum[K][J];
     for (int k = 0; k < K; ++k)
@@ -210,7 +253,7 @@ JJ_INLINE void grad_tile(const S* x, int64_t padded, const S* dy, int64_t step, 
         Vec<S> d[J];
         for (int j = 0; j < J; ++j) d[j] = load(dy + r * stride + j * step);
         for (int k = 0; k < K; ++k) {
-            const Vec<S> v = load_heads(x + r * stride + k * padded, P ? P : padded);
+            const Vec<S> v = load_heads(x + r * x_stride + k * padded, P ? P : padded);
             for (int j = 0; j < J; ++j) sum[k][j] += v * d[j];
         }
     }
@@ -228,9 +271,9 @@ JJ_INLINE void grad_vectors(const Grouped<S>& a, const S* dy, int64_t step, int6
         const S* x = all_x + s % W * kBlockRows * stride + (b ^ (s / W)) * W;
         int64_t c = first;
         for (; c + 4 <= last; c += 4, sums += 4 * W)
-            grad_tile<S, 4, J, P>(x + c * padded, padded, dy, step, stride, rows, sums, run);
+            grad_tile<S, 4, J, P>(x + c * padded, shifted_stride(a), padded, dy, step, stride, rows, sums, run);
         for (; c < last; ++c, sums += W)
-            grad_tile<S, 1, J, P>(x + c * padded, padded, dy, step, stride, rows, sums, run);
+            grad_tile<S, 1, J, P>(x + c * padded, shifted_stride(a), padded, dy, step, stride, rows, sums, run);
     }
 }
 
@@ -262,7 +305,10 @@ static void grad_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scratch,
         }
         for (int64_t i = 0; i < stride; i += W) {
             Vec<S> sum = load(bias + i);
-            for (int64_t r = 0; r < rows; ++r) sum += load(a.grad_y + (row + r) * stride + i);
+            for (int64_t r = 0; r < rows; ++r) {
+                const Vec<S> d = load(a.grad_y + (row + r) * stride + i);
+                sum += a.scale ? d * row_scale(a, row + r, i) : d;
+            }
             store(bias + i, sum);
         }
     }

@@ -162,11 +162,17 @@ struct Grouped {
     int64_t groups = 0, block = 0;  // g, d / g
     bool transpose = false;
     int64_t shifts = 1;           // 1 where every group lies within a head
-    const S* x = nullptr;         // [R, stride]
+    const S* x = nullptr;         // [R, x_stride]
+    int64_t x_stride = 0;
     const S* weight = nullptr;    // [g, block, block]
     const S* bias = nullptr;      // [d] or null
+    const S* scale = nullptr;     // [R, P] or null: factor of the bias, and of grad_y in the bias gradient
+    const S* dot_with = nullptr;  // [d] or null
+    const S* dot_row = nullptr;   // [stride] workspace: dot_with, packed
+    S* dot = nullptr;             // [R, P] or null: x . dot_with, head by head
     S* packed = nullptr;          // workspace of grouped_workspace() scalars: the packed weight and bias
-    S* y = nullptr;               // [R, stride]
+    S* y = nullptr;               // [R, y_stride]
+    int64_t y_stride = 0;
     bool accumulate = false;      // add to y
     const S* grad_y = nullptr;    // [R, stride]
     int64_t chunk_rows = 0;       // rows whose weight gradients are summed into one partial

@@ -171,7 +171,8 @@ void sddmm(int64_t rows, int64_t edges, int64_t width, bool wide, Address rowptr
 }
 
 template <class S>
-Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x) {
+Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
+                   int64_t x_stride) {
     Grouped<S> a;
     a.layout = layout<S>(heads, channels);
     a.rows = rows;
@@ -186,25 +187,33 @@ Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups
     else
         a.shifts = a.layout.padded;
     a.x = at<S>(x);
+    a.x_stride = x_stride;
     return a;
 }
 
 template <class S>
 void grouped_forward(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
-                     Address weight, Address bias, Address y, bool accumulate, int threads) {
-    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x);
+                     int64_t x_stride, Address weight, Address bias, Address scale, Address dot_with, Address dot,
+                     Address y, int64_t y_stride, bool accumulate, int threads) {
+    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x, x_stride);
     a.weight = at<S>(weight);
     a.bias = at<S>(bias);
+    a.scale = at<S>(scale);
+    a.dot_with = at<S>(dot_with);
+    a.dot = at<S>(dot);
     a.y = at<S>(y);
+    a.y_stride = y_stride;
     a.accumulate = accumulate;
     run_grouped_forward(a, threads);
 }
 
 template <class S>
 void grouped_weight_grad(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
-                         Address grad_y, Address grad_weight, Address grad_bias, int threads) {
-    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x);
+                         int64_t x_stride, Address grad_y, Address scale, Address grad_weight, Address grad_bias,
+                         int threads) {
+    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x, x_stride);
     a.grad_y = at<S>(grad_y);
+    a.scale = at<S>(scale);
     run_grouped_weight_grad(a, at<S>(grad_weight), at<S>(grad_bias), threads);
 }
 

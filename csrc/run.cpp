@@ -257,6 +257,14 @@ void run_grouped_forward(Grouped<S> a, int threads) {
     const Buffer<S> packed(kernels<S>().grouped_workspace(a));
     a.packed = packed.get();
     kernels<S>().grouped_pack(a);
+    const Buffer<S> dot_row(a.dot ? a.layout.stride : 0);
+    if (a.dot) {
+        const int64_t H = a.layout.heads, C = a.layout.channels, P = a.layout.padded;
+        std::fill(dot_row.get(), dot_row.get() + a.layout.stride, S(0));
+        for (int64_t h = 0; h < H; ++h)
+            for (int64_t c = 0; c < C; ++c) dot_row.get()[c * P + h] = a.dot_with[h * C + c];
+        a.dot_row = dot_row.get();
+    }
     const int64_t size = a.shifts > 1 ? 16 * std::min(a.shifts, kAlign<S>) * a.layout.stride : 0;
     const Buffer<S> scratch(size * threads);
     parallel_for((a.rows + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int thread) {

@@ -53,7 +53,7 @@ def test_dna_layer(
     weight = torch.rand(60, dtype=dtype)
     weight[::7] = 0
     drop = (0.4, torch.tensor(11))
-    ours = ops.dna_conv(history[-1], history, p, adj, weight, heads, *drop)
+    ours = ops.dna_conv(None, history, p, adj, weight, heads, *drop)
     theirs = oracle(history[-1], history, p, adj, weight, heads, *drop)
     assert_same(ours, theirs, tolerance)
     inputs = [*history, *(part for part in p if part is not None)]
@@ -81,7 +81,7 @@ def test_extreme_scores_stay_finite_and_right(sign: int) -> None:
         p.query_bias.fill_(sign * 1e4 * math.sqrt(2))
         p.key_bias.fill_(1.0)
     weight = torch.rand(60)
-    ours = ops.dna_conv(history[-1], history, p, adj, weight, heads=4)
+    ours = ops.dna_conv(None, history, p, adj, weight, heads=4)
     theirs = oracle(history[-1], history, p, adj, weight, 4)
     assert torch.isfinite(ours).all()
     assert_same(ours, theirs, 1e-4)
@@ -129,7 +129,19 @@ def layer_arguments(heads: int, groups: int) -> tuple[object, ...]:
     adj = Adjacency.build(random_graph(NODES, 60), num_nodes=NODES)
     rows = [native.pack(torch.randn(NODES, 8, dtype=torch.float64), heads).requires_grad_() for _ in range(2)]
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, torch.rand(60, dtype=torch.float64))
-    return (rows[-1], rows, *projections(8, groups, True, torch.float64), *structure, heads, 0.3, torch.tensor(4))
+    return (None, rows, *projections(8, groups, True, torch.float64), *structure, heads, 0.3, torch.tensor(4))
+
+
+@pytest.mark.parametrize("groups", [1, 8])
+def test_dna_layer_history_in_one_tensor(groups: int) -> None:
+    adj = Adjacency.build(random_graph(NODES, 60), num_nodes=NODES)
+    first, rest = leaf(NODES, 8), leaf(NODES, 3, 8)
+    p, weight = projections(8, groups, True, torch.float64), torch.rand(60, dtype=torch.float64)
+    ours = ops.dna_conv(None, [first, rest], p, adj, weight, heads=4)
+    theirs = oracle(rest[:, -1], [first, *rest.unbind(1)], p, adj, weight, 4)
+    assert_same(ours, theirs, 1e-12)
+    for a, b in zip(gradients(ours, [first, rest]), gradients(theirs, [first, rest]), strict=True):
+        assert_same(a, b, 1e-12)
 
 
 @pytest.mark.parametrize("groups", [1, 4])

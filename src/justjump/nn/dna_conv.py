@@ -181,22 +181,32 @@ class DNAConv(nn.Module):
             return_attention: also return an :class:`EdgeAttention`
             packed: x is a list in the native kernels' layout (see :func:`justjump.ops.pack`), and so is the output
         """
-        history = x if packed else self._history(x)
-        adj = self._adjacency(edge_index, edge_weight, history[0].size(0))
-        weight = adj.normalized(self.aggregate if self.normalize else "sum", history[0].dtype)
-        steps = self.attended(len(history))
-        head = self.multi_head
-        attended = [history[t] for t in steps]
+        if not packed:
+            self._check(x)
+        nodes, length = (x.size(0), x.size(1)) if isinstance(x, Tensor) else (x[0].size(0), len(x))
+        dtype = x.dtype if isinstance(x, Tensor) else x[0].dtype
+        adj = self._adjacency(edge_index, edge_weight, nodes)
+        weight = adj.normalized(self.aggregate if self.normalize else "sum", dtype)
+        steps, head = self.attended(length), self.multi_head
+        newest, attended = self._select(x, steps)
         dropout = head.dropout if self.training else 0.0
-        out = ops.dna_conv(history[-1], attended, head.projections, adj, weight, head.heads, dropout, packed=packed)
+        out = ops.dna_conv(newest, attended, head.projections, adj, weight, head.heads, dropout, packed=packed)
         if self.update is not None:
             out = self.update(out)
         if not return_attention:
             return out
-        query = head.split(head.lin_q(history[-1]))  # [N, H, C]
-        key = head.split(head.lin_k(torch.stack(attended, dim=1)))  # [N, T, H, C]
+        history = x if isinstance(x, Tensor) else torch.stack(list(x), dim=1)
+        query = head.split(head.lin_q(history[:, -1]))  # [N, H, C]
+        key = head.split(head.lin_k(history[:, steps]))  # [N, T, H, C]
         share = reference.dna_edge_attention(query, key, adj.target, adj.col)
         return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), steps)
+
+    def _select(self, x: Tensor | Sequence[Tensor], steps: list[int]) -> tuple[Tensor | None, list[Tensor]]:
+        """The representation that asks (None for the last of the others) and those that are asked."""
+        if isinstance(x, Tensor) and steps == list(range(steps[0], x.size(1))):
+            return None, [x[:, steps[0] :]]
+        history = x.unbind(1) if isinstance(x, Tensor) else x
+        return None if steps[-1] == len(history) - 1 else history[-1], [history[t] for t in steps]
 
     def attended(self, length: int) -> list[int]:
         """Which of ``length`` former representations this layer attends to."""
@@ -206,18 +216,14 @@ class DNAConv(nn.Module):
             return [0, *range(length - self.window + 1, length)]
         return list(range(length - self.window, length))
 
-    def _history(self, x: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
+    def _check(self, x: Tensor | Sequence[Tensor]) -> None:
         channels = self.multi_head.in_channels
         if isinstance(x, Tensor):
             if x.dim() != 3 or x.size(1) == 0 or x.size(2) != channels:
                 raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, num_layers, {channels}]")
-            return x.unbind(1)
-        if not x or any(h.shape != (x[0].size(0), channels) for h in x):
+        elif not x or any(h.shape != (x[0].size(0), channels) for h in x):
             shapes = [list(h.shape) for h in x]
-            raise ValueError(
-                f"the history has shapes {shapes}, expected [num_nodes, {channels}] for each of one or more"
-            )
-        return x
+            raise ValueError(f"the history has shapes {shapes}, expected one or more of [num_nodes, {channels}]")
 
     def _adjacency(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Adjacency:
         if self._cache is not None:

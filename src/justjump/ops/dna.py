@@ -27,7 +27,7 @@ class Projections(NamedTuple):
 
 
 def dna_conv(
-    newest: Tensor,
+    newest: Tensor | None,
     attended: Sequence[Tensor],
     projections: Projections,
     adj: Adjacency,
@@ -46,8 +46,8 @@ def dna_conv(
     The native kernels do it in one pass over the edges; elsewhere PyTorch works through the edges in blocks.
 
     Args:
-        newest: ``[N, d]`` the representation that asks
-        attended: T tensors ``[N, d]`` that are asked
+        newest: ``[N, d]`` the representation that asks; None for the last of those attended
+        attended: tensors ``[N, d]`` or ``[N, t, d]``, T representations in all, that are asked
         projections: of query, key and value
         adj: the graph
         weight: ``[E]`` coefficient of each edge in CSR order
@@ -60,16 +60,16 @@ def dna_conv(
     seed = draw_seed(dropout_p) if seed is None else seed
     if packed:
         return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed)
-    channels = newest.size(1) // heads
-    if is_packable(newest, weight):
-        rows = {id(x): pack(x, heads) for x in (newest, *attended)}
-        attended = [rows[id(x)] for x in attended]
-        out = dna_layer(rows[id(newest)], attended, projections, adj, weight, heads, dropout_p, seed)
-        return unpack(out, heads, channels)
-    split = (-1, heads, channels)
-    history = torch.stack(list(attended), dim=1)  # [N, T, d]
-    query = reference.grouped_linear(newest, projections.query, projections.query_bias).view(split)
-    key = reference.grouped_linear(history, projections.key, projections.key_bias).view(-1, len(attended), *split[1:])
+    channels = attended[0].size(-1) // heads
+    if is_packable(attended[0], weight):
+        rows = [pack(x, heads) for x in attended]
+        asks = None if newest is None else pack(newest, heads)
+        return unpack(dna_layer(asks, rows, projections, adj, weight, heads, dropout_p, seed), heads, channels)
+    history = torch.cat([x if x.dim() == 3 else x[:, None] for x in attended], dim=1)  # [N, T, d]
+    newest = history[:, -1] if newest is None else newest
+    query = reference.grouped_linear(newest, projections.query, projections.query_bias).view(-1, heads, channels)
+    key = reference.grouped_linear(history, projections.key, projections.key_bias)
+    key = key.view(*history.shape[:2], heads, channels)
     value = reference.grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
     return dna_attention(query, key, value, adj, weight, dropout_p, seed).flatten(1)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def dna_layer(
-    newest: Tensor,
+    newest: Tensor | None,
     attended: Sequence[Tensor],
     projections: "Projections",
     adj: Adjacency,
@@ -35,7 +35,15 @@ def dna_layer(
     dropout_p: float,
     seed: Tensor,
 ) -> Tensor:
-    """:func:`justjump.ops.dna.dna_conv` of packed rows ``[N, stride]``."""
+    """:func:`justjump.ops.dna.dna_conv` of packed rows.
+
+    Args:
+        newest: ``[N, stride]``, or None for the last of those attended
+        attended: tensors ``[N, stride]`` or ``[N, t, stride]``, T representations in all
+
+    Returns:
+        ``[N, stride]``
+    """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     out: Tensor = _forward(newest, list(attended), *projections, *structure, heads, dropout_p, seed)[0]
     return out
@@ -43,7 +51,7 @@ def dna_layer(
 
 @torch.library.custom_op("justjump::dna_layer", mutates_args=())
 def _forward(
-    newest: Tensor,
+    newest: Tensor | None,
     attended: Sequence[Tensor],
     wq: Tensor,
     bq: Tensor | None,
@@ -63,26 +71,23 @@ def _forward(
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and what backward needs: folded (query, folded query, score bias, aggregate, total weight), or
     separate (query, keys..., values...)."""
-    csr = native.Csr(rowptr, col)
+    csr, history = native.Csr(rowptr, col), _steps(attended)
     channels = wq.size(0) * wq.size(1) // heads
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
     scale = 1 / math.sqrt(channels)
     attend = partial(
         native.dna_forward, heads=heads, channels=channels, scale=scale, dropout_p=dropout_p, seed=int(seed)
     )
-    query = linear(newest, wq, bq)
+    query = linear(history[-1] if newest is None else newest, wq, bq)
     if not _folds(wq, heads):
-        keys = [linear(x, wk, bk) for x in attended]
-        values = [linear(x, wv, bv) for x in attended]
+        keys = [linear(x, wk, bk) for x in history]
+        values = [linear(x, wv, bv) for x in history]
         out, _, _ = attend(csr, weight, query, keys, values, None)
         return out, [query, *keys, *values]
-    folded = linear(query, wk, transpose=True)
-    bias = _dot_bias(query, bk, heads)
-    aggregate, total, _ = attend(csr, weight, folded, attended, None, bias)
+    folded, bias = _linear_dot(query, wk, bk, heads, channels)
+    aggregate, total, _ = attend(csr, weight, folded, history, None, bias)
     assert total is not None
-    out = linear(aggregate, wv)
-    if bv is not None:
-        _add_outer(out, total, bv, heads)
+    out = linear(aggregate, wv, bv, scale=total)
     return out, [query, folded, bias, aggregate, total]
 
 
@@ -90,7 +95,7 @@ def _forward(
 def _backward(
     grad: Tensor,
     saved: Sequence[Tensor],
-    newest: Tensor,
+    newest: Tensor | None,
     attended: Sequence[Tensor],
     wq: Tensor,
     wk: Tensor,
@@ -107,7 +112,7 @@ def _backward(
     dropout_p: float,
     seed: Tensor,
 ) -> list[Tensor]:
-    """Gradients of newest, wq, bq, wk, bk, wv, bv and of each attended representation."""
+    """Gradients of wq, bq, wk, bk, wv, bv, of each attended tensor, and of newest if it was given."""
     csr, csc = native.Csr(rowptr, col), native.Csc(colptr, row, position)
     groups, channels = wq.size(0), wq.size(0) * wq.size(1) // heads
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
@@ -116,77 +121,77 @@ def _backward(
     attend_backward = partial(
         native.dna_backward, heads=heads, channels=channels, scale=scale, dropout_p=dropout_p, seed=int(seed)
     )
-    query = saved[0]
+    query, history = saved[0], _steps(attended)
     grad = grad.contiguous()
+    grad_attended = [x.new_empty(x.shape) for x in attended]
+    grad_history = _steps(grad_attended)
     if not _folds(wq, heads):
-        keys, values = saved[1 : 1 + len(attended)], saved[1 + len(attended) :]
+        keys, values = saved[1 : 1 + len(history)], saved[1 + len(history) :]
         grad_query, _, grad_keys, grad_values, _ = attend_backward(
             csr, csc, weight, query, keys, values, None, grad, None
         )
         assert grad_query is not None
         assert grad_keys is not None
         assert grad_values is not None
-        grad_wk, grad_bk = _sum_grads(weight_grad, attended, grad_keys)
-        grad_wv, grad_bv = _sum_grads(weight_grad, attended, grad_values)
-        grad_attended = [linear(g, wk, transpose=True) for g in grad_keys]
-        for g, into in zip(grad_values, grad_attended, strict=True):
-            linear(g, wv, transpose=True, out=into, accumulate=True)
+        grad_wk, grad_bk = _sum_grads(weight_grad, history, grad_keys)
+        grad_wv, grad_bv = _sum_grads(weight_grad, history, grad_values)
+        for grad_key, grad_value, into in zip(grad_keys, grad_values, grad_history, strict=True):
+            linear(grad_key, wk, transpose=True, out=into)
+            linear(grad_value, wv, transpose=True, out=into, accumulate=True)
     else:
         _, folded, bias, aggregate, total = saved
-        grad_wv, _ = weight_grad(aggregate, grad)
-        grad_bv = _outer_sum(grad, total, wv, heads)
-        grad_aggregate = linear(grad, wv, transpose=True)
-        grad_total = _dot_bias(grad, bv, heads)
-        grad_folded, grad_bias, grad_history, _, _ = attend_backward(
-            csr, csc, weight, folded, attended, None, bias, grad_aggregate, grad_total
+        grad_wv, grad_bv = weight_grad(aggregate, grad, scale=total)
+        grad_aggregate, grad_total = _linear_dot(grad, wv, bv, heads, channels)
+        grad_folded, grad_bias, _, _, _ = attend_backward(
+            csr, csc, weight, folded, history, None, bias, grad_aggregate, grad_total, grad_keys=grad_history
         )
         assert grad_folded is not None
         assert grad_bias is not None
-        assert grad_history is not None
-        grad_attended = grad_history
-        grad_wk, _ = weight_grad(grad_folded, query)
-        grad_bk = _outer_sum(query, grad_bias, wk, heads)
-        grad_query = linear(grad_folded, wk)
-        if bk is not None:
-            _add_outer(grad_query, grad_bias, bk, heads)
-    grad_wq, grad_bq = weight_grad(newest, grad_query)
-    grad_newest = linear(grad_query, wq, transpose=True)
-    return [grad_newest, grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended]
+        grad_wk, grad_bk = weight_grad(grad_folded, query, scale=grad_bias)
+        grad_query = linear(grad_folded, wk, bk, scale=grad_bias)
+    grad_wq, grad_bq = weight_grad(history[-1] if newest is None else newest, grad_query)
+    grads = [grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended]
+    if newest is not None:
+        return [*grads, linear(grad_query, wq, transpose=True)]
+    linear(grad_query, wq, transpose=True, out=grad_history[-1], accumulate=True)
+    return grads
 
 
 @_forward.register_fake
 def _(newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, heads, dropout_p, seed):  # type: ignore[no-untyped-def]
+    last = attended[-1] if newest is None else newest
+    rows, head_row = last.new_empty(last.size(0), last.size(-1)), (last.size(0), native.padded_heads(heads))
     like = torch.empty_like
     if not _folds(wq, heads):
-        return like(newest), [like(newest), *map(like, attended), *map(like, attended)]
-    head_row = newest.new_empty(newest.size(0), native.padded_heads(heads))
-    return like(newest), [like(newest), like(newest), head_row, like(newest), like(head_row)]
+        steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
+        return rows, [like(rows) for _ in range(1 + 2 * steps)]
+    return rows, [like(rows), like(rows), rows.new_empty(head_row), like(rows), rows.new_empty(head_row)]
 
 
 @_backward.register_fake
 def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no-untyped-def]
     like, bias = torch.empty_like, wq.new_empty(wq.size(0) * wq.size(1))
-    return [like(newest), like(wq), bias, like(wk), like(bias), like(wv), like(bias), *map(like, attended)]
+    grads = [like(wq), bias, like(wk), like(bias), like(wv), like(bias), *(x.new_empty(x.shape) for x in attended)]
+    return grads if newest is None else [*grads, like(grad)]
 
 
 def _setup(ctx, inputs, output):  # type: ignore[no-untyped-def]
     newest, attended, wq, bq, wk, bk, wv, bv, *structure, ctx.heads, ctx.dropout_p, seed = inputs
-    ctx.steps, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
+    ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
 
 
 def _autograd(ctx, grad, _):  # type: ignore[no-untyped-def]
     newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
-    structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.steps], rest[7 + ctx.steps :]
+    structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
     if grad is None:
-        return (None, [None] * ctx.steps) + (None,) * 15
+        return (None, [None] * ctx.attended) + (None,) * 15
     grads = _backward(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, ctx.heads, ctx.dropout_p, seed)
-    grad_newest, grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended = grads
-    grad_bq, grad_bk, grad_bv = (
-        g if wanted else None for g, wanted in zip((grad_bq, grad_bk, grad_bv), ctx.biased, strict=True)
-    )
-    return (grad_newest, grad_attended, grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv) + (None,) * 9
+    weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
+    for place, wanted in zip((1, 3, 5), ctx.biased, strict=True):
+        weights[place] = weights[place] if wanted else None
+    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 9
 
 
 _forward.register_autograd(_autograd, setup_context=_setup)
@@ -196,33 +201,17 @@ def _folds(weight: Tensor, heads: int) -> bool:
     return weight.size(0) % heads == 0
 
 
-def _by_head(x: Tensor, heads: int) -> Tensor:
-    """The rows without their padding at the end. ``[N, stride] -> [N, C', P]``, C' >= C"""
-    return x.view(x.size(0), -1, native.padded_heads(heads))
+def _steps(attended: Sequence[Tensor]) -> list[Tensor]:
+    """The T representations ``[N, stride]`` one by one, as views."""
+    return [step for x in attended for step in (x.unbind(1) if x.dim() == 3 else [x])]
 
 
-def _packed_bias(bias: Tensor, heads: int) -> Tensor:
-    """``[d] -> [C', P]``"""
-    return _by_head(native.pack(bias[None], heads), heads)[0]
-
-
-def _dot_bias(x: Tensor, bias: Tensor | None, heads: int) -> Tensor:
-    """``x . bias`` head by head. ``[N, stride], [d] -> [N, P]``"""
+def _linear_dot(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int, channels: int) -> tuple[Tensor, Tensor]:
+    """The transposed map of x, and x . bias head by head (zero without a bias). ``[N, stride], [N, P]``"""
     if bias is None:
-        return x.new_zeros(x.size(0), native.padded_heads(heads))
-    return torch.einsum("nch,ch->nh", _by_head(x, heads), _packed_bias(bias, heads)).contiguous()
-
-
-def _add_outer(out: Tensor, scale: Tensor, bias: Tensor, heads: int) -> None:
-    """``out += scale * bias`` head by head, in place. ``[N, stride], [N, P], [d]``"""
-    _by_head(out, heads).addcmul_(scale[:, None], _packed_bias(bias, heads))
-
-
-def _outer_sum(x: Tensor, scale: Tensor, weight: Tensor, heads: int) -> Tensor:
-    """``sum_n scale[n] * x[n]`` head by head, the gradient of a bias. ``[N, stride], [N, P] -> [d]``"""
-    total = torch.einsum("nch,nh->ch", _by_head(x, heads), scale)
-    channels = weight.size(0) * weight.size(1) // heads
-    return native.unpack(total.reshape(1, -1), heads, channels)[0]
+        dot = x.new_zeros(x.size(0), native.padded_heads(heads))
+        return native.grouped_linear(x, weight, heads=heads, channels=channels, transpose=True), dot
+    return native.grouped_linear_dot(x, weight, bias, heads=heads, channels=channels, transpose=True)
 
 
 def _sum_grads(

@@ -13,8 +13,8 @@ def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Ten
     if x.dim() < 2 or groups == 1 or c_in != c_out or not is_native(x, weight):
         return reference.grouped_linear(x, weight, bias)
     # With one head a group, the kernel's lanes are the groups.
-    rows = pack(x.reshape(-1, x.size(-1)), heads=groups)
-    return unpack(packed_linear(rows, weight, bias, heads=groups), groups, c_out).view(x.shape)
+    rows = pack(x, heads=groups)
+    return unpack(packed_linear(rows.flatten(0, -2), weight, bias, heads=groups), groups, c_out).view(x.shape)
 
 
 def packed_linear(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int) -> Tensor:

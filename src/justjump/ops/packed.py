@@ -15,9 +15,9 @@ def is_native(*tensors: Tensor) -> bool:
 
 
 def pack(x: Tensor, heads: int) -> Tensor:
-    """Standard to packed layout, see :mod:`justjump.ops.native`. ``[R, H * C] -> [R, stride]``"""
-    packed: Tensor = _pack(x, heads)
-    return packed
+    """Standard to packed layout, see :mod:`justjump.ops.native`. ``[..., H * C] -> [..., stride]``"""
+    packed: Tensor = _pack(x.reshape(-1, x.size(-1)), heads)
+    return packed if x.dim() == 2 else packed.view(*x.shape[:-1], -1)
 
 
 def unpack(x: Tensor, heads: int, channels: int) -> Tensor:
