@@ -180,7 +180,8 @@ def _step(case: Case, side: str, graph: Graph) -> Step:
         x = torch.from_numpy(features if isinstance(features, np.ndarray) else features.toarray())
         structure = torch.from_numpy(graph.edge_index)
         model = PygNetwork(case, graph.num_features, graph.num_classes)
-        model.load_state_dict(ours.state_dict())
+        state = ours.state_dict()
+        model.load_state_dict({**state, "lin_in.weight": state["lin_in.weight"].T})
     optimizer = make_optimizer(model, Protocol())
     nodes = torch.arange(0, graph.num_nodes, 5)
 

@@ -18,6 +18,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train import Protocol
 from justjump.train.loop import make_optimizer
+from justjump.train.process import keep_memory
 
 EDGES = tuple(500_000 * 2**n for n in range(6))
 EDGES_PER_NODE = 16
@@ -53,6 +54,7 @@ def main() -> None:
     edges, threads = map(int, sys.argv[1:3])
     torch.set_num_threads(threads)
     torch.manual_seed(0)
+    keep_memory()
     idle = memory("VmRSS")
     nodes = edges // EDGES_PER_NODE
     edge_index = skewed_edges(nodes, edges // 2, np.random.RandomState(0))

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from justjump.bench.cases import CASES, build, graph_for
+from justjump.train.process import keep_memory
 
 
 def memory(field: str) -> float:
@@ -31,6 +32,7 @@ def main() -> None:
     torch.set_num_threads(int(threads))
     import torch_geometric.nn  # noqa: F401 - both sides start from the same imports
 
+    keep_memory()  # as in training; both sides run with it
     idle = memory("VmRSS")
     step = build(CASES[name], side, graph_for(CASES[name].dataset, synthetic == "1", data_dir or None))
     model = step.layer  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """The paper's network for every model it compares."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -80,14 +81,27 @@ class ModelConfig:
         return "/".join(map(str, parts))
 
 
-class FeatureLinear(nn.Linear):
-    """A dense linear map of dense or sparse features. ``[N, in] -> [N, out]``"""
+class FeatureLinear(nn.Module):
+    """A linear map of dense or sparse features. ``[N, in] -> [N, out]``
+
+    The weight is ``[in, out]``: a product with sparse rows reads it as it is.
+    """
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.empty(out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.in_features)
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor:
-        if isinstance(x, SparseMatrix):
-            out = ops.spmm(x, self.weight.t())
-            return out if self.bias is None else out + self.bias
-        return super().forward(x)
+        product = ops.spmm(x, self.weight) if isinstance(x, SparseMatrix) else x @ self.weight
+        return product + self.bias
 
 
 class NodeClassifier(nn.Module):
@@ -143,7 +157,7 @@ class NodeClassifier(nn.Module):
             h = conv(history, adj, packed=packed) if self.config.model == "dna" else conv(former, adj)
             if self.updates:
                 h = self.updates[t](former, h)
-            history.append(torch.relu(h))
+            history.append(torch.relu_(h) if packed else torch.relu(h))
         history = history[-1:] if last_only else history
         return [ops.unpack(h, heads, channels) for h in history] if packed else history
 
@@ -166,7 +180,7 @@ class NodeClassifier(nn.Module):
             return x
         if isinstance(x, SparseMatrix):  # zeros stay zeros, so dropping the entries is all
             weight = torch.ones(x.num_entries, device=x.device) if x.weight is None else x.weight
-            return x.with_weight(ops.dropout(weight[:, None], p)[:, 0])
+            return x.with_weight(ops.dropout(weight[None], p)[0])
         return ops.dropout(x, p)
 
 

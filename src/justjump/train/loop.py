@@ -16,7 +16,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.files import RunError
 from justjump.train.inputs import Inputs, data_hash, prepare
-from justjump.train.process import ctrl_c_waits, one_torch_thread
+from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.run import RUN_FILE, Run, settings
 
@@ -70,6 +70,7 @@ def fit(
         return kept
     inputs = prepare(graph, protocol.normalize_features)
 
+    keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = NodeClassifier(config, graph.num_features, graph.num_classes)
@@ -219,7 +220,7 @@ def make_optimizer(model: nn.Module, protocol: Protocol) -> torch.optim.Adam:
     plain = [p for name, p in named if protocol.decay == "weights" and name.split(".")[-1].startswith("bias")]
     decayed = [p for _, p in named if not any(p is q for q in plain)]
     groups = [{"params": decayed, "weight_decay": protocol.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate)
+    return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate, fused=True)
 
 
 def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
