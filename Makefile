@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard csrc/*)
 
-.PHONY: help demo test setup bench clean
+.PHONY: help demo test setup bench sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -24,6 +24,15 @@ setup: $(VENV)/.test-installed  ## install the package and what its tests need i
 
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
 	@$(BIN)/justjump bench $(ARGS)
+
+sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and undefined behaviour sanitizers
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt cmake ninja
+	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DJUSTJUMP_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	@$(BIN)/cmake --build build/sanitize
+	@rm -rf build/sanitized && mkdir build/sanitized && cp -r src/justjump build/sanitized/ && rm -f build/sanitized/justjump/_native* \
+	  && cp build/sanitize/_native*.so build/sanitized/justjump/
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=build/sanitized:tests $(BIN)/python scripts/sanitized_tests.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

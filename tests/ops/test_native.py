@@ -45,7 +45,7 @@ def make_graph(name: str) -> Adjacency:
     if name == "empty":
         return Adjacency.build(torch.zeros(2, 0, dtype=torch.long), num_nodes=3)
     if name == "hub":  # node 0 has more edges than a chunk, in and out
-        n, edges = 40, 2 * native._module().CHUNK_EDGES + 77
+        n, edges = 40, 2 * native.module._module().CHUNK_EDGES + 77
         ends = torch.randint(n, (2, edges), generator=generator)
         ends[1, : edges // 2 + 60] = 0
         ends[0, edges // 2 - 60 :] = 0
