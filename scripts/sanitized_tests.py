@@ -18,7 +18,7 @@ sys.exit(
             "no:cacheprovider",
             "tests/ops/test_native.py",
             "--deselect",
-            "tests/ops/test_native.py::test_isa_from_environment",
+            "tests/ops/test_native.py::test_environment_forces_isa",
         ]
     )
 )
