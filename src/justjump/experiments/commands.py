@@ -162,9 +162,9 @@ def demo(splits: int, jobs: int) -> None:
     titles = [f"{title} split {seed}" for title in models.values() for seed in range(splits)]
     print(f"Cora: {' and '.join(models.values())} on {splits} random splits, 20/20/60 % of the nodes", flush=True)
     results, seconds = _run(todo, titles, jobs)
-    table = Table(title="Test accuracy on Cora in percent")
-    for column in ("model", "layers/hidden/groups/heads", "splits", "here", "paper", "difference"):
-        table.add_column(column, justify="left" if column == "model" else "right")
+    table = Table(title="Test accuracy on Cora in percent", box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("model", "configuration", "splits", "here", "paper", "difference"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for number, (model, title) in enumerate(models.items()):
         own = [r for r in results if r["finished"] and r["config"]["model"] == model.split("-")[0]]
         stated, config = paper.TABLE1[model]["cora"], todo[number * splits].config
@@ -176,7 +176,7 @@ def demo(splits: int, jobs: int) -> None:
         else:
             table.add_row(title, config.notation, "0", "stopped", f"{stated.mean:.2f} +- {stated.std:.2f}", "-")
     Console().print(table)
-    print(f"{seconds:.0f} seconds on {_workers(jobs)} cores")
+    print(f"configuration: layers/hidden/groups/heads; {seconds:.0f} seconds with {_workers(jobs)} jobs at a time")
     if sum(r["finished"] for r in results) < len(todo):
         sys.exit(130)
 
