@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from scipy.sparse import coo_matrix, issparse
+from scipy.sparse import coo_matrix
 from torch_geometric.data import Data
 
 from .errors import DataError
@@ -40,7 +40,7 @@ def from_pyg(data: Data) -> dict[str, Any]:
 
 def to_pyg(graph: Graph) -> Data:
     """`Data` with copies of the arrays of a graph."""
-    if issparse(graph.features):
+    if not isinstance(graph.features, np.ndarray):
         coo = graph.features.tocoo()
         x = torch.sparse_coo_tensor(
             torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.long),
