@@ -181,6 +181,9 @@ def bench(
     repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
     growth: Annotated[bool, typer.Option("--growth", help="Growth with the size of the graph.")] = False,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
+    keep_memory: Annotated[
+        bool, typer.Option("--keep-memory", help="Both sides with an allocator that keeps its pages, as fit() sets it.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
@@ -196,7 +199,7 @@ def bench(
     if growth:
         report.growth(threads, as_json, markdown)
         return
-    report.bench(case or [], threads, repetitions, synthetic, data_dir, as_json, markdown)
+    report.bench(case or [], threads, repetitions, synthetic, keep_memory, data_dir, as_json, markdown)
 
 
 def main() -> None:

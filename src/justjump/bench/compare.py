@@ -63,8 +63,10 @@ def limits(threads: int) -> Limits:
 class Worker:
     """A process that repeats one side of a case on demand."""
 
-    def __init__(self, case: str, side: str, threads: int, synthetic: bool, data_dir: str | None) -> None:
-        arguments = [case, side, str(threads), "1" if synthetic else "0", data_dir or ""]
+    def __init__(
+        self, case: str, side: str, threads: int, synthetic: bool, keep_memory: bool, data_dir: str | None
+    ) -> None:
+        arguments = [case, side, str(threads), "1" if synthetic else "0", "1" if keep_memory else "0", data_dir or ""]
         command = [sys.executable, "-m", "justjump.bench.worker", *arguments]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.check: list[float] = self._answer()["check"]
@@ -93,10 +95,16 @@ class Worker:
 
 
 def measure(
-    case: str, threads: int, repetitions: int, synthetic: bool, data_dir: str | None, machine: Limits
+    case: str,
+    threads: int,
+    repetitions: int,
+    synthetic: bool,
+    keep_memory: bool,
+    data_dir: str | None,
+    machine: Limits,
 ) -> Measured:
     """Alternate between the two sides and take the medians."""
-    workers = {side: Worker(case, side, threads, synthetic, data_dir) for side in SIDES}
+    workers = {side: Worker(case, side, threads, synthetic, keep_memory, data_dir) for side in SIDES}
     try:
         ours, theirs = workers["ours"].check, workers["pyg"].check
         if any(abs(a - b) > 1e-3 * abs(theirs[1]) for a, b in zip(ours, theirs, strict=True)):

@@ -28,6 +28,7 @@ def bench(
     threads: int,
     repetitions: int,
     synthetic: bool,
+    keep_memory: bool,
     data_dir: Path | None,
     as_json: bool,
     markdown: Path | None,
@@ -47,7 +48,7 @@ def bench(
     machine = limits(threads)
     console = Console(stderr=True)
     rows = [
-        measure(name, threads, repetitions, synthetic, folder, machine)
+        measure(name, threads, repetitions, synthetic, keep_memory, folder, machine)
         for name in track(names, "measuring both sides in turn", console=console, disable=not console.is_terminal)
     ]
     if as_json:

@@ -1,4 +1,6 @@
-"""One side of one case in a process of its own: ``python -m justjump.bench.worker CASE SIDE THREADS SYNTHETIC DATA``.
+"""One side of one case in a process of its own.
+
+Arguments: case, side, threads, 1 for synthetic graphs, 1 for an allocator that keeps its pages, data folder.
 
 Reads a line for each repetition from stdin and answers with one JSON line.
 """
@@ -27,12 +29,14 @@ def memory(field: str) -> float:
 
 
 def main() -> None:
-    name, side, threads, synthetic, data_dir = sys.argv[1:6]
+    name, side, threads, synthetic, keep, data_dir = sys.argv[1:7]
     warnings.filterwarnings("ignore", message="Sparse")
     torch.set_num_threads(int(threads))
     import torch_geometric.nn  # noqa: F401 - both sides start from the same imports
 
-    keep_memory()  # as in training; both sides run with it
+    # Each side as its users get it: justjump.fit sets the allocator for training, nothing else does.
+    if keep == "1" or (side == "ours" and CASES[name].kind.endswith("step")):
+        keep_memory()
     idle = memory("VmRSS")
     step = build(CASES[name], side, graph_for(CASES[name].dataset, synthetic == "1", data_dir or None))
     model = step.layer  # type: ignore[attr-defined]
