@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops import reference
-from justjump.ops.sparse import SparseMatrix, pointer
+from justjump.ops.sparse import SparseMatrix, by_rows
 
 Aggregate = Literal["gcn", "mean", "sum"]
 
@@ -68,10 +68,8 @@ class Adjacency(SparseMatrix):
             bad = low if low < 0 else high
             raise ValueError(f"edge_index holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
         weight = None if edge_weight is None else _check_weight(edge_weight, edges)
-        source, target = edge_index[0].long(), edge_index[1].long()
-        # Sorting by (target, source) gives one CSR for every order of distinct edges.
-        order = torch.argsort(target * num_nodes + source, stable=True)
-        return cls(pointer(target, num_nodes), source[order], None if weight is None else weight[order])
+        source, target = edge_index
+        return cls(*by_rows((num_nodes, num_nodes), target, source, weight))
 
     @classmethod
     def _from_sparse(cls, adj_t: Any) -> Adjacency:

@@ -43,10 +43,7 @@ class SparseMatrix:
         cls, shape: tuple[int, int], row: Tensor, col: Tensor, weight: Tensor | None = None
     ) -> SparseMatrix:
         """From the entries in any order; two entries at one place stay two entries."""
-        row, col = row.long(), col.long()
-        # Sorting by (row, column) gives one CSR for every order of distinct entries.
-        order = torch.argsort(row * shape[1] + col, stable=True)
-        return cls(shape, pointer(row, shape[0]), col[order], None if weight is None else weight[order])
+        return cls(shape, *by_rows(shape, row, col, weight))
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> SparseMatrix:
@@ -99,6 +96,15 @@ class SparseMatrix:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self.shape}, entries={self.num_entries})"
+
+
+def by_rows(
+    shape: tuple[int, int], row: Tensor, col: Tensor, weight: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """CSR ``(rowptr, col, weight)`` of entries: the same for every order of distinct ones."""
+    row, col = row.long(), col.long()
+    order = torch.argsort(row * shape[1] + col, stable=True)
+    return pointer(row, shape[0]), col[order], None if weight is None else weight[order]
 
 
 def pointer(index: Tensor, size: int) -> Tensor:
