@@ -159,7 +159,7 @@ def demo(splits: int, jobs: int) -> None:
         for model in models
         for seed in range(splits)
     ]
-    titles = [f"{title} split {seed}" for title in models.values() for seed in range(splits)]
+    titles = [f"{title.split()[0]} split {seed}" for title in models.values() for seed in range(splits)]
     print(f"Cora: {' and '.join(models.values())} on {splits} random splits, 20/20/60 % of the nodes", flush=True)
     results, seconds = _run(todo, titles, jobs)
     table = Table(title="Test accuracy on Cora in percent", box=SIMPLE_HEAD, pad_edge=False)

@@ -76,7 +76,7 @@ class RunsDisplay:
         newest = max(self.running.values(), key=lambda epoch: epoch.epoch, default=None)
         doing = "finishing"
         if newest is not None:
-            doing = f"{self.titles[newest.job]}, epoch {newest.epoch}, validation {100 * newest.val_accuracy:.1f} %"
+            doing = f"{self.titles[newest.job]}, epoch {newest.epoch}, val {100 * newest.val_accuracy:.1f} %"
         mean = f"test {sum(self.accuracies) / len(self.accuracies):.1f} %" if self.accuracies else ""
         self.progress.update(
             self.task, description=doing, completed=len(self.accuracies), accuracy=mean, left=self.left()
