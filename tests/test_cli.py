@@ -55,8 +55,8 @@ def test_json_and_any_number_of_jobs() -> None:
         assert report["config"]["hidden"] == 16
     accuracies = [[run["test_accuracy"] for run in report["runs"]] for report in reports]
     assert accuracies[0] == accuracies[1]
-    assert reports[0]["accuracy_mean"] == pytest.approx(100 * np.mean(accuracies[0]))
-    assert reports[0]["accuracy_std"] == pytest.approx(100 * np.std(accuracies[0], ddof=1))
+    assert reports[0]["accuracy_mean"] == pytest.approx(np.mean(accuracies[0]))
+    assert reports[0]["accuracy_std"] == pytest.approx(np.std(accuracies[0], ddof=1))
 
 
 def test_train_then_predict_on_own_graph(tmp_path: Path) -> None:
@@ -102,6 +102,7 @@ def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
         (["predict", "/nowhere", "--graph", "cora", "--output", "x.csv"], "/nowhere holds no run"),
         (["train", "--dataset", "cora", "--layer", "3"], "--layer"),
         (["fly"], "fly"),
+        (["train", "--dataset", "cora", "--output", "/dev/null/x"], "--output /dev/null/x cannot be created"),
         (["train", "--graph", "mygraph"], "mygraph does not exist"),
         (["train", "--dataset", "cora", "--directed"], "--directed is for --graph"),
     ],

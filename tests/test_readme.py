@@ -33,6 +33,13 @@ def test_the_layer_of_the_readme() -> None:
     assert scope["h"].shape == (5, 128)
 
 
+def test_the_example_on_performance() -> None:
+    scope = {"history": torch.randn(5, 3, 128), "edge_index": torch.tensor([[0, 1], [1, 2]])}
+    (block,) = python_blocks(ROOT / "docs" / "performance.md")
+    exec(block, scope)
+    assert scope["h"].shape == (5, 128)
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from justjump.data import Graph, load, read_graph
     from justjump.nn import DNAConv, ModelConfig, NodeClassifier
+    from justjump.ops import Adjacency
     from justjump.train import Protocol, Run, fit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adjacency",
     "DNAConv",
     "Graph",
     "ModelConfig",
@@ -26,6 +28,7 @@ __all__ = [
 _HOMES = {
     "justjump.data": ("Graph", "load", "read_graph"),
     "justjump.nn": ("DNAConv", "ModelConfig", "NodeClassifier"),
+    "justjump.ops": ("Adjacency",),
     "justjump.train": ("Protocol", "Run", "fit"),
 }
 

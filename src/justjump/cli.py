@@ -52,20 +52,28 @@ def train(
     heads: Annotated[int, typer.Option(help="Attention heads (dna, gat).")] = 8,
     groups: Annotated[int, typer.Option(help="Groups of the projections.")] = 16,
     jump: Annotated[Literal["none", "concat", "pool", "lstm"], typer.Option(help="Jumping knowledge.")] = "none",
-    update: Annotated[Literal["none", "skip", "gru"], typer.Option(help="How layers join.")] = "none",
+    update: Annotated[
+        Literal["none", "skip", "gru"], typer.Option(help="How a layer joins its input: not, skip connection, GRU.")
+    ] = "none",
     window: Annotated[int | None, typer.Option(help="Attend to the last so many representations (dna).")] = None,
     keep_first: Annotated[bool, typer.Option("--keep-first", help="The first one is part of the window.")] = False,
-    dropout: Annotated[float, typer.Option(help="Before and after the graph layers.")] = 0.5,
-    input_dropout: Annotated[float, typer.Option(help="On the input features.")] = 0.5,
-    attention_dropout: Annotated[float, typer.Option(help="On attention weights (dna, gat).")] = 0.8,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 0.005,
-    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 0.0005,
-    decay: Annotated[Literal["all", "weights"], typer.Option(help="What it applies to; weights = no biases.")] = "all",
-    patience: Annotated[int, typer.Option(help="Epochs without a better validation value.")] = 10,
-    watch: Annotated[Literal["loss", "accuracy"], typer.Option(help="That validation value.")] = "loss",
+    dropout: Annotated[float, typer.Option(help="Dropout before and after the graph layers.")] = 0.5,
+    input_dropout: Annotated[float, typer.Option(help="Dropout on the input features.")] = 0.5,
+    attention_dropout: Annotated[float, typer.Option(help="Dropout on attention weights (dna, gat).")] = 0.8,
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 0.005,
+    weight_decay: Annotated[float, typer.Option(help="L2 penalty on the parameters.")] = 0.0005,
+    decay: Annotated[
+        Literal["all", "weights"], typer.Option(help="Parameters with the penalty; weights = not biases.")
+    ] = "all",
+    patience: Annotated[int, typer.Option(help="Stop after so many epochs without a better validation value.")] = 10,
+    watch: Annotated[
+        Literal["loss", "accuracy"], typer.Option(help="Validation value that patience watches.")
+    ] = "loss",
     patience_start: Annotated[int, typer.Option(help="Epoch from which patience counts.")] = 0,
-    max_epochs: Annotated[int, typer.Option(help="Stop here at the latest.")] = 1000,
-    normalize_features: Annotated[bool, typer.Option("--normalize-features", help="Rows sum to one.")] = False,
+    max_epochs: Annotated[int, typer.Option(help="Stop after so many epochs at the latest.")] = 1000,
+    normalize_features: Annotated[
+        bool, typer.Option("--normalize-features", help="Divide each node's features by their sum.")
+    ] = False,
     stratified: Annotated[bool, typer.Option("--stratified", help="Splits keep the share of each class.")] = False,
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits and initialisations.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split; the next are seed + 1, ...")] = 0,
@@ -189,6 +197,9 @@ def bench(
     markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
 ) -> None:
     """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
+
+    Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
+    step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
 
     With --growth, measure instead how our training step grows with the graph, from 0.5 to 16 million edges.
 

@@ -128,6 +128,7 @@ def test_flipped_reverses_every_edge() -> None:
         (torch.eye(3).to_sparse(), None, 4, "the graph has 3 nodes, but x has 4 rows"),
         (torch.eye(3).to_sparse(), torch.ones(3), 3, "holds its own weights"),
         ("cora", None, 3, "not str"),
+        (torch.zeros(2, 2, dtype=torch.int64), 3, 3, r"edge_weight is 3, expected a tensor"),
         (np.zeros((2, 3)), None, 3, "not ndarray"),
     ],
 )

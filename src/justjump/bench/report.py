@@ -56,6 +56,7 @@ def bench(
     else:
         Console().print(table(rows))
         print(describe(threads))
+        print("bar: the ratio we set out for; gather, FLOP: our attention's rates as a share of the limits")
         print(f"limits in this run: copy {machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s")
     if markdown is not None:
         text = as_markdown(rows, machine, threads, synthetic)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from justjump.experiments.runner import Job, Source, run_jobs
 from justjump.experiments.summary import Summary
 from justjump.nn import ModelConfig
 from justjump.ops import native
-from justjump.train import Protocol, Run
+from justjump.train import Protocol, Run, RunError
 from justjump.train.files import replace_file
 
 SUMMARY_FILE = "summary.json"
@@ -49,17 +50,22 @@ def train(
     graph = source.load()  # what is wrong with it is said before workers start
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
+    if output is not None:
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"--output {output} cannot be created: {error.strerror}") from error
     todo = [
         Job(source, config, protocol, number, _text(output and output / f"split-{number}"))
         for number in range(seed, seed + splits)
     ]
     results, seconds = _run(todo, [f"split {job.seed}" for job in todo], jobs)
     done = [result for result in results if result["finished"]]
-    summary = _report(graph, config, protocol, done, seconds) if done else None
-    if output is not None and summary is not None:
+    summary = _report(graph, config, protocol, done, seconds)
+    if output is not None and done:
         text = json.dumps(summary, indent=2) + "\n"
         replace_file(output / SUMMARY_FILE, lambda path: path.write_text(text, encoding="utf-8"))
-    if as_json and summary is not None:
+    if as_json:
         print(json.dumps(summary))
     elif done:
         print(f"accuracy: {Summary.of(done) or 'there are no test nodes'}")
@@ -81,7 +87,8 @@ def _report(
         "config": {**asdict(config), "protocol": asdict(protocol)},
         "seconds": seconds,
         "runs": [
-            {key: result[key] for key in ("seed", "test_accuracy", "val_accuracy", "epochs", "best_epoch", "seconds")}
+            {key: result[key] for key in ("seed", "epochs", "best_epoch", "seconds")}
+            | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
             for result in results
         ],
     }
@@ -121,6 +128,8 @@ def datasets(data_dir: Path | None, as_json: bool) -> None:
         stated = paper.DATASETS[name]
         row: dict[str, Any] = {"name": name, "paper": asdict(stated), "here": None}
         row["location"] = location(name, data_dir)
+        if row["location"] == "folder":
+            row["location"] = f"in {data_dir or os.environ['JUSTJUMP_DATA']}"
         if is_available(name, _text(data_dir)):
             try:
                 graph = load(name, data_dir)
@@ -141,7 +150,12 @@ def datasets(data_dir: Path | None, as_json: bool) -> None:
         table.add_row(row["name"], _counts(row), _counts(row, of="paper"))
     Console().print(table)
     for row in rows:
-        print(f"{row['name']:<17} {row['location']}; origin: {row['origin']}")
+        print(f"{row['name']:<17} {row['location']}; {_short_origin(row['origin'])}")
+    print("origins: paths of raw.githubusercontent.com, commits shortened; --json has them in full")
+
+
+def _short_origin(address: str) -> str:
+    return re.sub(r"\b([0-9a-f]{7})[0-9a-f]{33}\b", r"\1", address.removeprefix("https://raw.githubusercontent.com/"))
 
 
 def _counts(row: dict[str, Any], of: str = "here") -> str:
@@ -160,10 +174,13 @@ def demo(splits: int, jobs: int) -> None:
         for seed in range(splits)
     ]
     titles = [f"{title.split()[0]} split {seed}" for title in models.values() for seed in range(splits)]
-    print(f"Cora: {' and '.join(models.values())} on {splits} random splits, 20/20/60 % of the nodes", flush=True)
+    print(
+        f"Cora: {' and '.join(models.values())} on {splits} random split{'s' * (splits != 1)}, 20/20/60 % of the nodes",
+        flush=True,
+    )
     results, seconds = _run(todo, titles, jobs)
     table = Table(title="Test accuracy on Cora in percent", box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("model", "configuration", "splits", "here", "paper", "difference"):
+    for column in ("model", "config", "splits", "here", "paper", "diff"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for number, (model, title) in enumerate(models.items()):
         own = [r for r in results if r["finished"] and r["config"]["model"] == model.split("-")[0]]
@@ -176,7 +193,7 @@ def demo(splits: int, jobs: int) -> None:
         else:
             table.add_row(title, config.notation, "0", "stopped", f"{stated.mean:.2f} +- {stated.std:.2f}", "-")
     Console().print(table)
-    print(f"configuration: layers/hidden/groups/heads; {seconds:.0f} seconds with {_workers(jobs)} jobs at a time")
+    print(f"config: layers/hidden/groups/heads; {seconds:.0f} seconds with {_workers(jobs)} jobs at a time")
     if sum(r["finished"] for r in results) < len(todo):
         sys.exit(130)
 

@@ -64,8 +64,10 @@ class ModelConfig:
             raise ValueError(f"layers={self.layers} must be at least 1")
         if self.keep_first and self.window is None:
             raise ValueError("keep_first=True needs a window: without one all representations are attended to")
-        if self.window is not None and (self.model != "dna" or self.window < 1):
-            raise ValueError(f"window={self.window} needs model='dna' and a value of at least 1")
+        if self.window is not None and self.model != "dna":
+            raise ValueError(f"window={self.window} needs model='dna', not {self.model!r}")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
         for rate in (self.dropout, self.input_dropout, self.attention_dropout):
             reference.dropout_threshold(rate)

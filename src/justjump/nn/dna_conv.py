@@ -67,7 +67,8 @@ class DNAConv(nn.Module):
             [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_K, \; [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_V \right)
 
     with multi-head scaled dot-product attention, the restricted softmax, grouped projections :math:`\Theta` and the
-    GCN coefficients :math:`C`. Weights of PyG's layer load here and the other way round.
+    GCN coefficients :math:`C`. Weights of PyG's layer load here and the other way round. Every form of the graph gets
+    one self-loop a node, an existing one counting as it; PyG adds a second one where a sparse matrix has one already.
 
     Args:
         channels: size of every representation
@@ -116,6 +117,8 @@ class DNAConv(nn.Module):
         super().__init__()
         if not normalize and aggregate == "mean":
             raise ValueError("aggregate='mean' normalises the edge weights: it does not go with normalize=False")
+        if keep_first and window is None:
+            raise ValueError("keep_first=True needs a window: without one all representations are attended to")
         if window is not None and window < 1:
             raise ValueError(f"window={window} must be at least 1, or None for the whole history")
         if aggregate not in get_args(Aggregate):

@@ -48,7 +48,7 @@ class Adjacency(SparseMatrix):
         if isinstance(graph, Tensor) and graph.layout == torch.strided:
             return cls._from_edge_index(graph, edge_weight, num_nodes)
         if edge_weight is not None:
-            raise ValueError(f"edge_weight was given beside a {type(graph).__name__}, which holds its own weights")
+            raise ValueError(f"edge_weight was given, but the graph ({type(graph).__name__}) holds its own weights")
         adj = graph if isinstance(graph, Adjacency) else cls._from_sparse(graph)
         if num_nodes is not None and num_nodes != adj.num_nodes:
             raise ValueError(f"the graph has {adj.num_nodes} nodes, but x has {num_nodes} rows")
@@ -180,6 +180,8 @@ class Adjacency(SparseMatrix):
 
 
 def _check_weight(weight: Tensor, edges: int) -> Tensor:
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"edge_weight is {weight!r}, expected a tensor (the number of nodes is num_nodes=...)")
     if weight.shape != (edges,):
         raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight an edge")
     if not weight.is_floating_point():

@@ -12,6 +12,8 @@ class RunError(ValueError):
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside ``path`` and put the result in its place, so that a reader or a crash never sees half a file."""
+    if path.is_dir():
+        raise RunError(f"cannot write {path}: it is a folder, name a file")
     if path.exists() and not path.is_file():  # a pipe or a device
         write(path)
         return

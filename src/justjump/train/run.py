@@ -36,7 +36,7 @@ class Prediction(NamedTuple):
     probabilities: np.ndarray
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """One trained network, with the settings that made it and its accuracies (0 to 1)."""
 
@@ -56,6 +56,12 @@ class Run:
     test_accuracy: float | None  # None where there are no test nodes
     val_loss: float | None
     seconds: float
+
+    def __repr__(self) -> str:
+        accuracy = "no test nodes" if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.3f}"
+        state = "" if self.finished else ", stopped early"
+        model = f"{self.config.model} {self.config.notation}"
+        return f"Run({model} on {self.graph_name}, seed {self.seed}, {self.epochs} epochs, {accuracy}{state})"
 
     @property
     def config(self) -> ModelConfig:
