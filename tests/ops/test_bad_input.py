@@ -1,6 +1,8 @@
 """What does not fit gives an error or a right result: never a crash, never a wrong number."""
 
 import multiprocessing
+import os
+import shutil
 
 import pytest
 import torch
@@ -116,7 +118,10 @@ def test_forked_loader_workers_after_use_in_the_parent() -> None:
 
 
 def test_native_kernels_are_active_here() -> None:
-    """A machine with a compiler must not pass these tests on PyTorch's path unnoticed."""
+    """A machine with a compiler must not pass these tests on PyTorch's path unnoticed: a failed build is a failure."""
     if not native.available():
-        pytest.skip(native.why_not())
+        compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+        switched_off = os.environ.get("JUSTJUMP_ISA") == "none"
+        assert switched_off or compiler is None, f"{compiler} is here, but {native.why_not()}"
+        pytest.skip(f"no compiler, or switched off: {native.why_not()}")
     assert native.isa() in native.available_isas()

@@ -15,7 +15,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def keep_memory() -> None:
-    """Let freed tensors stay with the process: fresh pages for each step's tensors cost as much as the kernels.
+    """Let freed tensors stay with the process: fresh pages for each step's tensors cost time in every step.
 
     A setting of glibc's allocator for the whole process; elsewhere nothing happens.
     """
