@@ -1,44 +1,13 @@
-"""The command line: argument parsing only."""
+"""Train a network, and use it."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from justjump import __version__
-
-app = typer.Typer(
-    name="justjump",
-    help="Graph neural networks with dynamic neighborhood aggregation (Just Jump, Fey 2019).",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-@app.callback(invoke_without_command=True)
-def common(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-) -> None:
-    """Graph neural networks with dynamic neighborhood aggregation (Just Jump, Fey 2019).
-
-    Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16
-    """
-    if version:
-        print(__version__)
-        raise typer.Exit
-
-
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with raw dataset files (also: JUSTJUMP_DATA).")
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0 = one per core.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+from justjump.cli.app import AsJson, DataDir, Jobs, app
 
 
 @app.command()
@@ -144,91 +113,3 @@ def predict(
     from justjump.experiments import commands
 
     commands.predict(run, graph, output, directed, data_dir)
-
-
-@app.command()
-def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the eight datasets: counts beside the paper's, where each is and comes from. Downloads nothing.
-
-    Example: justjump datasets --data-dir ~/graphs
-    """
-    from justjump.experiments import commands
-
-    commands.datasets(data_dir, as_json)
-
-
-@app.command()
-def demo(
-    splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 10,
-    jobs: Jobs = 0,
-) -> None:
-    """Train DNA (g=16) and GCN on the embedded Cora and print accuracies beside the paper's.
-
-    Example: justjump demo --splits 3
-    """
-    from justjump.experiments import commands
-
-    commands.demo(splits, jobs)
-
-
-@app.command()
-def info(as_json: AsJson = False) -> None:
-    """Show which kernels run, on how many threads, and the versions of what they run on.
-
-    Example: justjump info
-    """
-    from justjump.experiments import commands
-
-    commands.info(as_json)
-
-
-@app.command()
-def bench(
-    case: Annotated[list[str] | None, typer.Argument(help="Cases to measure; all by default.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of both sides.")] = 2,
-    repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
-    growth: Annotated[bool, typer.Option("--growth", help="Growth with the size of the graph.")] = False,
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
-    keep_memory: Annotated[
-        bool, typer.Option("--keep-memory", help="Both sides with an allocator that keeps its pages, as fit() sets it.")
-    ] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
-) -> None:
-    """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
-
-    Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
-    step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
-
-    With --growth, measure instead how our training step grows with the graph, from 0.5 to 16 million edges.
-
-    Example: justjump bench layer-cora step-cora
-    """
-    from justjump.bench import report
-
-    if growth:
-        report.growth(threads, as_json, markdown)
-        return
-    report.bench(case or [], threads, repetitions, synthetic, keep_memory, data_dir, as_json, markdown)
-
-
-def main() -> None:
-    """Run the command; an error is one line and exit code 2, a traceback comes with --debug."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    if len(arguments) < len(sys.argv) - 1:
-        sys.exit(app(arguments, standalone_mode=False))
-    try:
-        sys.exit(app(arguments, standalone_mode=False))
-    except KeyboardInterrupt:
-        sys.exit("stopped")
-    except BrokenPipeError:
-        sys.exit(1)
-    except Exception as error:
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
-        if message.startswith("Usage:"):  # no command was given: the message is the help
-            print(message)
-            sys.exit(2)
-        line = " ".join(message.split()) or type(error).__name__
-        print(f"error: {line}", file=sys.stderr)
-        sys.exit(2)

@@ -1,0 +1,27 @@
+"""The command line: argument parsing only."""
+
+import sys
+
+from justjump.cli import analysis, experiments, runs, tools  # noqa: F401  (each adds its commands)
+from justjump.cli.app import app
+
+
+def main() -> None:
+    """Run the command; an error is one line and exit code 2, a traceback comes with --debug."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if len(arguments) < len(sys.argv) - 1:
+        sys.exit(app(arguments, standalone_mode=False))
+    try:
+        sys.exit(app(arguments, standalone_mode=False))
+    except KeyboardInterrupt:
+        sys.exit("stopped")
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+        if message.startswith("Usage:"):  # no command was given: the message is the help
+            print(message)
+            sys.exit(2)
+        line = " ".join(message.split()) or type(error).__name__
+        print(f"error: {line}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,1 @@
+"""See what a trained network does."""

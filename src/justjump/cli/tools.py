@@ -1,0 +1,77 @@
+"""What is here, and how fast it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from justjump.cli.app import AsJson, DataDir, Jobs, app
+
+
+@app.command()
+def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the eight datasets: counts beside the paper's, where each is and comes from. Downloads nothing.
+
+    Example: justjump datasets --data-dir ~/graphs
+    """
+    from justjump.experiments import commands
+
+    commands.datasets(data_dir, as_json)
+
+
+@app.command()
+def demo(
+    splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 10,
+    jobs: Jobs = 0,
+) -> None:
+    """Train DNA (g=16) and GCN on the embedded Cora and print accuracies beside the paper's.
+
+    Example: justjump demo --splits 3
+    """
+    from justjump.experiments import commands
+
+    commands.demo(splits, jobs)
+
+
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Show which kernels run, on how many threads, and the versions of what they run on.
+
+    Example: justjump info
+    """
+    from justjump.experiments import commands
+
+    commands.info(as_json)
+
+
+@app.command()
+def bench(
+    case: Annotated[list[str] | None, typer.Argument(help="Cases to measure; all by default.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of both sides.")] = 2,
+    repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
+    growth: Annotated[bool, typer.Option("--growth", help="Growth with the size of the graph.")] = False,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
+    keep_memory: Annotated[
+        bool, typer.Option("--keep-memory", help="Both sides with an allocator that keeps its pages, as fit() sets it.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
+) -> None:
+    """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
+
+    Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
+    step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
+
+    With --growth, measure instead how our training step grows with the graph, from 0.5 to 16 million edges.
+
+    Example: justjump bench layer-cora step-cora
+    """
+    from justjump.bench import report
+
+    if growth:
+        report.growth(threads, as_json, markdown)
+        return
+    report.bench(case or [], threads, repetitions, synthetic, keep_memory, data_dir, as_json, markdown)
