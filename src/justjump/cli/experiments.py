@@ -1,1 +1,114 @@
 """The paper's evaluation, and searches like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from justjump.cli.app import AsJson, DataDir, Jobs, app
+
+StoreFolder = Annotated[
+    Path, typer.Option("--store", help="Folder for results; the same folder goes on where it was stopped.")
+]
+EngineName = Annotated[Literal["local", "ray"], typer.Option("--engine", help="What runs the jobs.")]
+Address = Annotated[str | None, typer.Option(help="Ray cluster, such as auto or 10.0.0.1:6379 (--engine ray).")]
+Shard = Annotated[str | None, typer.Option(help="Run the i-th of n parts, as i/n: one part an array job, say.")]
+
+DEFAULT_STORE = Path("justjump-results")
+
+
+@app.command()
+def reproduce(
+    dataset: Annotated[list[str] | None, typer.Option(help="Datasets, one by one or with commas; all.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Rows of Table 1, such as dna-g16; all.")] = None,
+    splits: Annotated[int, typer.Option(min=1, help="Random splits and initialisations of each cell.")] = 10,
+    jobs: Jobs = 0,
+    store: StoreFolder = DEFAULT_STORE,
+    engine: EngineName = "local",
+    address: Address = None,
+    shard: Shard = None,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard's curves.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Run the paper's Table 1: every model on every dataset with its published configuration.
+
+    Prints the table with the paper's figures, ours and the difference, and writes it as Markdown, LaTeX, CSV and a
+    picture into the store's folder. Jobs that are in the store are not run again, so a stopped command goes on.
+
+    Rows: gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat, gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
+
+    Example: justjump reproduce --dataset cora --model dna-g16,gcn-none --splits 3
+    """
+    from justjump.experiments.commands import workers
+    from justjump.experiments.reproduce import Setting, parse_shard
+    from justjump.experiments.reproduce import reproduce as run
+    from justjump.train import Protocol
+
+    setting = Setting(store, workers(jobs), engine, address, parse_shard(shard), tensorboard)
+    run(dataset or ["all"], model or ["all"], splits, setting, Protocol(), None if data_dir is None else str(data_dir))
+
+
+@app.command()
+def sweep(
+    dataset: Annotated[str | None, typer.Option(help="One of the paper's datasets.")] = None,
+    graph: Annotated[str | None, typer.Option(help="Your own graph: an .npz file, or a folder with CSV files.")] = None,
+    directed: Annotated[bool, typer.Option("--directed", help="Take the edges of --graph in one direction.")] = False,
+    model: Annotated[str, typer.Option(help="dna, gcn, gat, or one row of Table 1 such as gcn-pool.")] = "dna",
+    grid: Annotated[str, typer.Option(help="paper, small, or a JSON file with lists of options.")] = "paper",
+    search: Annotated[int | None, typer.Option(min=1, help="Instead of a grid, so many adaptive trials.")] = None,
+    splits: Annotated[int, typer.Option(min=1, help="Random splits of each configuration.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --search.")] = 0,
+    jobs: Jobs = 0,
+    store: StoreFolder = DEFAULT_STORE,
+    engine: EngineName = "local",
+    address: Address = None,
+    shard: Shard = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Try a grid of configurations and choose on validation; or search with a budget of trials.
+
+    Ends with the chosen configuration of each row in the paper's notation (layers/hidden/groups/heads), beside the
+    paper's, and its test accuracy. Jobs that are in the store are not run again.
+
+    A grid file maps options of the network or the training to lists: {"layers": [1, 2], "learning_rate": [0.005, 0.01]}
+
+    Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
+    """
+    from justjump.experiments.commands import workers
+    from justjump.experiments.jobs import Source
+    from justjump.experiments.reproduce import Setting, parse_shard
+    from justjump.train import Protocol
+
+    if (dataset is None) == (graph is None):
+        raise typer.BadParameter("name either --dataset or --graph, for example --dataset cora")
+    if directed and graph is None:
+        raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
+    source = Source(dataset, graph, None if data_dir is None else str(data_dir), directed)
+    setting = Setting(store, workers(jobs), engine, address, parse_shard(shard))
+    if search is not None:
+        from justjump.experiments.search import search as run_search
+
+        run_search(source, model, search, splits, setting, Protocol(), seed)
+        return
+    from justjump.experiments.sweep import sweep as run_sweep
+
+    run_sweep(source, model, grid, splits, setting, Protocol())
+
+
+@app.command()
+def results(
+    store: Annotated[Path, typer.Argument(help="Folder of a store, or its file.")] = DEFAULT_STORE,
+    merge: Annotated[list[Path] | None, typer.Option(help="Take over the results of this store first.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all results to this CSV file.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write all results to this Parquet file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a store holds, export it, or merge the stores of several machines.
+
+    Example: justjump results justjump-results --merge part-1 --merge part-2 --parquet all.parquet
+    """
+    from justjump.experiments.results import results as show
+
+    show(store, merge or [], csv, parquet, as_json)

@@ -59,7 +59,7 @@ def train(
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
     from justjump.experiments import commands
-    from justjump.experiments.runner import Source
+    from justjump.experiments.jobs import Source
     from justjump.nn import ModelConfig
     from justjump.train import Protocol
 

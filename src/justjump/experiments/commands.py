@@ -24,7 +24,8 @@ from justjump.data import NAMES, DataError, Graph, is_available, load, location,
 from justjump.data.datasets import cache_dir
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
-from justjump.experiments.runner import Job, Source, run_jobs
+from justjump.experiments.jobs import Done, Event, Failed, Job, Source
+from justjump.experiments.local import run_here, run_in_workers
 from justjump.experiments.summary import Summary
 from justjump.nn import ModelConfig
 from justjump.ops import native
@@ -193,7 +194,7 @@ def demo(splits: int, jobs: int) -> None:
         else:
             table.add_row(title, config.notation, "0", "stopped", f"{stated.mean:.2f} +- {stated.std:.2f}", "-")
     Console().print(table)
-    print(f"config: layers/hidden/groups/heads; {seconds:.0f} seconds with {_workers(jobs)} jobs at a time")
+    print(f"config: layers/hidden/groups/heads; {seconds:.0f} seconds with {workers(jobs)} jobs at a time")
     if sum(r["finished"] for r in results) < len(todo):
         sys.exit(130)
 
@@ -221,13 +222,27 @@ def info(as_json: bool) -> None:
 
 
 def _run(todo: Sequence[Job], titles: Sequence[str], jobs: int) -> tuple[list[dict[str, Any]], float]:
+    """Results of the jobs that ended, in their order, and the time it took; the first failure ends all."""
     start = time.perf_counter()
-    with RunsDisplay(titles, _workers(jobs)) as display:
-        results = run_jobs(todo, _workers(jobs), display)
-    return results, time.perf_counter() - start
+    results: dict[int, dict[str, Any]] = {}
+    with RunsDisplay(todo, titles, workers(jobs)) as display:
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, Failed):
+                raise RunError(event.message)
+            if isinstance(event, Done):
+                results[event.job] = event.result
+            display(event)
+
+        if workers(jobs) > 1 and len(todo) > 1:
+            run_in_workers(todo, workers(jobs), on_event)
+        else:
+            run_here(todo, on_event)
+    return [results[number] for number in sorted(results)], time.perf_counter() - start
 
 
-def _workers(jobs: int) -> int:
+def workers(jobs: int) -> int:
+    """How many jobs at a time: as asked for, or one a core."""
     return jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
 
 

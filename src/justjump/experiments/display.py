@@ -8,26 +8,27 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from justjump.experiments.runner import Done, Epoch, Event
+from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job
 
-# What a run is taken to need before the first one has ended.
+# What a job is taken to need before the first one has ended.
 USUAL_EPOCHS = 100
 
 
 class RunsDisplay:
     """A bar on stderr with the accuracy so far and the time left; plain lines where stderr is not a terminal.
 
-    An instance is the ``on_event`` of :func:`~justjump.experiments.runner.run_jobs`.
+    An instance is the ``on_event`` of an engine.
     """
 
-    def __init__(self, titles: Sequence[str], workers: int) -> None:
+    def __init__(self, jobs: Sequence[Job], titles: Sequence[str], workers: int) -> None:
         self.titles = titles
+        self.work = [job.work for job in jobs]
         self.workers = max(1, min(workers, len(titles)))
         self.console = Console(stderr=True)
         self.running: dict[int, Epoch] = {}
         self.accuracies: list[float] = []
-        self.epochs: list[int] = []
-        self.seconds: list[float] = []
+        self.seconds: dict[int, float] = {}
+        self.failed: set[int] = set()
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -56,21 +57,21 @@ class RunsDisplay:
             self._end(event)
         self._refresh()
 
-    def _end(self, event: Done) -> None:
+    def _end(self, event: Done | Failed) -> None:
         self.running.pop(event.job, None)
-        if not event.result["finished"]:
-            return
-        self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
-        self.epochs.append(event.result["epochs"])
-        self.seconds.append(event.result["seconds"])
+        if isinstance(event, Failed):
+            self.failed.add(event.job)
+            self._say(event.job, f"failed: {' '.join(event.message.split())}")
+        elif event.result["finished"]:
+            self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
+            self.seconds[event.job] = event.result["seconds"]
+            epochs = event.result["epochs"]
+            self._say(event.job, f"test accuracy {self.accuracies[-1]:.1f} after {epochs} epochs, {self.left()}")
+
+    def _say(self, job: int, text: str) -> None:
         if not self.console.is_terminal:
-            self.console.print(
-                f"[{len(self.accuracies)}/{len(self.titles)}] {self.titles[event.job]}: "
-                f"test accuracy {self.accuracies[-1]:.1f} after {self.epochs[-1]} epochs, {self.left()}",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+            line = f"[{len(self.seconds) + len(self.failed)}/{len(self.titles)}] {self.titles[job]}: {text}"
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _refresh(self) -> None:
         newest = max(self.running.values(), key=lambda epoch: epoch.epoch, default=None)
@@ -78,18 +79,21 @@ class RunsDisplay:
         if newest is not None:
             doing = f"{self.titles[newest.job]}, epoch {newest.epoch}, val {100 * newest.val_accuracy:.1f} %"
         mean = f"test {sum(self.accuracies) / len(self.accuracies):.1f} %" if self.accuracies else ""
-        self.progress.update(
-            self.task, description=doing, completed=len(self.accuracies), accuracy=mean, left=self.left()
-        )
+        mean += f", {len(self.failed)} failed" if self.failed else ""
+        completed = len(self.seconds) + len(self.failed)
+        self.progress.update(self.task, description=doing, completed=completed, accuracy=mean, left=self.left())
 
     def left(self) -> str:
-        """The time that the remaining epochs will take at the pace so far."""
-        done = sum(self.epochs) + sum(epoch.epoch for epoch in self.running.values())
-        seconds = sum(self.seconds) + sum(epoch.seconds for epoch in self.running.values())
-        usual = sum(self.epochs) / len(self.epochs) if self.epochs else USUAL_EPOCHS
-        waiting = len(self.titles) - len(self.accuracies) - len(self.running)
-        epochs = waiting * usual + sum(max(1, usual - epoch.epoch) for epoch in self.running.values())
-        if not done:
+        """The time that the remaining jobs will take at the pace so far, by the work in each."""
+        if self.seconds:
+            pace = sum(self.seconds.values()) / sum(self.work[job] for job in self.seconds)
+        elif self.running:
+            epochs = self.running.values()
+            needed = sum(USUAL_EPOCHS * epoch.seconds / epoch.epoch for epoch in epochs)
+            pace = needed / sum(self.work[job] for job in self.running)
+        else:
             return ""
-        left = epochs * seconds / done / self.workers
+        unfinished = set(range(len(self.titles))) - set(self.seconds) - self.failed
+        spent = {job: epoch.seconds for job, epoch in self.running.items()}
+        left = sum(max(0.0, self.work[job] * pace - spent.get(job, 0.0)) for job in unfinished) / self.workers
         return f"{int(left) // 60}:{int(left) % 60:02} left" if left < 3600 else f"{left / 3600:.1f} h left"

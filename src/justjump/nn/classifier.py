@@ -30,6 +30,7 @@ class ModelConfig:
         heads: attention heads (DNA and GAT)
         groups: groups of the projections
         jump: jumping knowledge ``"none"``, ``"concat"``, ``"pool"`` or ``"lstm"``
+        jump_input: jumping knowledge takes the projected features as well as the output of every layer
         update: how a layer's output meets its input: ``"none"``, ``"skip"`` or ``"gru"``
         dropout: before and after the graph layers
         input_dropout: on the input features
@@ -47,6 +48,7 @@ class ModelConfig:
     heads: int = 8
     groups: int = 16
     jump: Jump = "none"
+    jump_input: bool = True
     update: Update = "none"
     dropout: float = 0.5
     input_dropout: float = 0.5
@@ -131,8 +133,9 @@ class NodeClassifier(nn.Module):
         self.updates = nn.ModuleList(
             module for _ in range(config.layers) if (module := update_module(config.update, d)) is not None
         )
-        self.jump = jumping_knowledge(config.jump, d, config.layers)
-        self.lin_out = nn.Linear(d * config.layers if config.jump == "concat" else d, num_classes)
+        jumps = config.layers + config.jump_input
+        self.jump = jumping_knowledge(config.jump, d, jumps)
+        self.lin_out = nn.Linear(d * jumps if config.jump == "concat" else d, num_classes)
 
     def reset_parameters(self) -> None:
         for part in self.children():
@@ -141,8 +144,7 @@ class NodeClassifier(nn.Module):
     def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
         rows = x.shape[0]
         adj = Adjacency.build(graph, edge_weight, rows).with_self_loops()
-        history = self.representations(x, adj, last_only=self.jump is None)
-        out = history[-1] if self.jump is None else self.jump(history[1:])
+        out = self.final(self.representations(x, adj, last_only=self.jump is None))
         out = ops.dropout(out, self.config.dropout, self.training)
         logits: Tensor = self.lin_out(out)
         return logits
@@ -151,17 +153,30 @@ class NodeClassifier(nn.Module):
         """The projected features and the output of every layer: T + 1 tensors ``[N, d]``, or the last one only."""
         h = ops.relu_dropout(self.lin_in(self._drop_input(x)), self.config.dropout, self.training)
         heads, channels = self.config.heads, self.config.hidden // self.config.heads
-        # The history of a DNA network stays in the kernels' layout from the first layer to the last.
-        packed = self.config.model == "dna" and not self.updates and ops.is_packable(h, adj.normalized("gcn", h.dtype))
+        packed = self.is_packable(h, adj)
         history = [ops.pack(h, heads) if packed else h]
-        for t, conv in enumerate(self.convs):
-            former = history[-1]
-            h = conv(history, adj, packed=packed) if self.config.model == "dna" else conv(former, adj)
-            if self.updates:
-                h = self.updates[t](former, h)
-            history.append(torch.relu_(h) if packed else torch.relu(h))
+        for t in range(self.config.layers):
+            history.append(self.layer(t, history, adj, packed))
         history = history[-1:] if last_only else history
         return [ops.unpack(h, heads, channels) for h in history] if packed else history
+
+    def is_packable(self, h: Tensor, adj: Adjacency) -> bool:
+        """Whether the history stays in the native kernels' layout from the first layer to the last."""
+        dna = self.config.model == "dna" and not self.updates
+        return dna and ops.is_packable(h, adj.normalized("gcn", h.dtype))
+
+    def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:
+        """The output of layer t, counted from 0, with its update and ReLU, given all former representations."""
+        conv, former = self.convs[t], history[-1]
+        h: Tensor = conv(history, adj, packed=packed) if self.config.model == "dna" else conv(former, adj)
+        if self.updates:
+            h = self.updates[t](former, h)
+        return torch.relu_(h) if packed else torch.relu(h)
+
+    def final(self, history: list[Tensor]) -> Tensor:
+        """What the last linear map sees: the last of all representations, or jumping knowledge over them."""
+        final: Tensor = history[-1] if self.jump is None else self.jump(history[not self.config.jump_input :])
+        return final
 
     @torch.no_grad()
     def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int = -1) -> EdgeAttention:

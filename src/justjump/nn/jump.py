@@ -12,8 +12,8 @@ Update = Literal["none", "skip", "gru"]
 _PYG_MODES = {"concat": "cat", "pool": "max", "lstm": "lstm"}
 
 
-def jumping_knowledge(jump: Jump, channels: int, layers: int) -> "JumpingKnowledge | None":
-    r"""How the outputs of all layers make the final representation (Xu et al., 2018).
+def jumping_knowledge(jump: Jump, channels: int, representations: int) -> "JumpingKnowledge | None":
+    r"""How several representations make the final one (Xu et al., 2018).
 
     concat :math:`h^{(1)} \Vert \ldots \Vert h^{(T)}`, pool :math:`\max_t h^{(t)}`, lstm
     :math:`\sum_t \alpha^{(t)} h^{(t)}` with scores from a bi-directional LSTM; none takes :math:`h^{(T)}`.
@@ -24,7 +24,7 @@ def jumping_knowledge(jump: Jump, channels: int, layers: int) -> "JumpingKnowled
         raise ValueError(f"jump={jump!r} is unknown: choose 'none', 'concat', 'pool' or 'lstm'")
     from torch_geometric.nn import JumpingKnowledge  # its import takes two seconds
 
-    return JumpingKnowledge(_PYG_MODES[jump], channels, layers)
+    return JumpingKnowledge(_PYG_MODES[jump], channels, representations)
 
 
 class SkipUpdate(nn.Module):

@@ -37,19 +37,33 @@ def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
     if normalize_features:
         features = _row_normalized(features)
     if isinstance(features, np.ndarray):
-        x: Tensor | SparseMatrix = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+        x: Tensor | SparseMatrix = _tensor(features.astype(np.float32, copy=False))
     else:
         x = SparseMatrix.from_scipy(features.astype(np.float32))
-    weight = None if graph.edge_weight is None else torch.from_numpy(graph.edge_weight)
-    adj = Adjacency.build(torch.from_numpy(graph.edge_index), weight, graph.num_nodes).with_self_loops()
-    return Inputs(x, adj, torch.from_numpy(graph.labels))
+    weight = None if graph.edge_weight is None else _tensor(graph.edge_weight)
+    adj = Adjacency.build(_tensor(graph.edge_index), weight, graph.num_nodes).with_self_loops()
+    return Inputs(x, adj, _tensor(graph.labels))
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    """Shared with the array where that may be written to; one in shared memory may not, and torch would warn."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"]))
 
 
 def data_hash(graph: Graph, split: Split) -> str:
     """A digest of everything that training reads: the same digest, the same data."""
+    return _digest(graph, [split.train, split.val, split.test])
+
+
+def graph_hash(graph: Graph) -> str:
+    """A digest of a graph with the masks that it brings."""
+    return _digest(graph, [] if graph.masks is None else list(graph.masks))
+
+
+def _digest(graph: Graph, parts: list[np.ndarray]) -> str:
     features = graph.features
     arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
-    arrays += [graph.edge_index, graph.labels, split.train, split.val, split.test]
+    arrays += [graph.edge_index, graph.labels, *parts]
     arrays += [] if graph.edge_weight is None else [graph.edge_weight]
     names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
     digest = hashlib.sha256("\0".join(names).encode())

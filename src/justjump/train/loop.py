@@ -36,6 +36,7 @@ def fit(
     seed: int = 0,
     output: str | Path | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
+    inputs: Inputs | None = None,
 ) -> Run:
     """Train a node classifier.
 
@@ -48,6 +49,7 @@ def fit(
         output: folder to keep the run in; a run that was stopped there goes on where it was, and one that is
             finished is returned as it is
         on_epoch: called after each epoch
+        inputs: ``prepare(graph, protocol.normalize_features)`` where it was made before; runs may share it
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -68,7 +70,7 @@ def fit(
     folder = None if output is None else Path(output)
     if folder is not None and (kept := finished_run(folder, wanted)) is not None:
         return kept
-    inputs = prepare(graph, protocol.normalize_features)
+    inputs = inputs or prepare(graph, protocol.normalize_features)
 
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]):

@@ -20,7 +20,7 @@ from justjump.train.protocol import Protocol
 
 RUN_FILE = "run.json"
 MODEL_FILE = "model.safetensors"
-FORMAT = 1
+FORMAT = 2
 
 
 def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""The same jobs on Ray: in its own processes on a laptop, or on a cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import justjump
+from justjump.data import Graph
+from justjump.experiments.jobs import Claim, Done, Failed, Job, OnEvent, Source, keep_graph
+from justjump.train import RunError
+from justjump.train.process import ctrl_c_waits
+
+# A lost worker or node costs a job nothing but time; one that loses its process every time must end, though.
+RETRIES = 5
+# So many jobs wait at the cluster for each of its processors, lest one is idle while the driver thinks.
+QUEUED_PER_CPU = 2
+SECONDS_TO_WAIT = 0.2
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """Jobs as Ray tasks of one processor each.
+
+    Args:
+        address: of a running cluster, as ``ray.init`` takes it; without one Ray runs on this machine alone
+        cpus: processors to use where Ray is started here
+    """
+
+    address: str | None = None
+    cpus: int | None = None
+
+    def __call__(self, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> bool:
+        ray = _ray()
+        ours = not ray.is_initialized()
+        if ours:
+            self._connect(ray)
+        try:
+            with ctrl_c_waits() as is_stopped:
+                return _Tasks(ray, jobs, on_event, claim).run(is_stopped)
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+        where = {"address": self.address} if self.address else {"num_cpus": self.cpus or len(os.sched_getaffinity(0))}
+        try:
+            ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            line = " ".join(str(error).split())
+            raise RunError(f"no Ray cluster answers at {self.address}: {line}") from error
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise RunError("--engine ray needs Ray: pip install 'justjump[cluster]'") from error
+    return ray
+
+
+class _Tasks:
+    """The tasks of one call, from the first submission to the last result."""
+
+    def __init__(self, ray: Any, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> None:
+        self.ray, self.jobs, self.on_event, self.claim = ray, jobs, on_event, claim
+        self.task = ray.remote(_run).options(num_cpus=1, max_retries=RETRIES)
+        self.graphs: dict[Source, Any] = {}  # each graph is put into the object store once
+        self.running: dict[Any, int] = {}
+
+    def run(self, is_stopped: Any) -> bool:
+        waiting = iter(range(len(self.jobs)))
+        more = True
+        while (more or self.running) and not is_stopped():
+            room = max(1, int(QUEUED_PER_CPU * self.ray.cluster_resources().get("CPU", 1)))
+            while more and len(self.running) < room:
+                more = self._submit_next(waiting)
+            if self.running:
+                done, _ = self.ray.wait(list(self.running), num_returns=1, timeout=SECONDS_TO_WAIT)
+                for task in done:
+                    self.on_event(self._result(task))
+        for task in self.running:
+            self.ray.cancel(task, force=True)
+        return not is_stopped()
+
+    def _submit_next(self, waiting: Any) -> bool:
+        number = next(waiting, None)
+        if number is None:
+            return False
+        if self.claim(number):
+            job = self.jobs[number]
+            if job.source not in self.graphs:
+                self.graphs[job.source] = self.ray.put(job.source.load())
+            task = self.task.options(memory=job.memory).remote(job, self.graphs[job.source], justjump.__version__)
+            self.running[task] = number
+        return True
+
+    def _result(self, task: Any) -> Done | Failed:
+        number = self.running.pop(task)
+        try:
+            outcome = self.ray.get(task)
+        except self.ray.exceptions.RayError as error:
+            line = " ".join(str(error).split())
+            return Failed(number, f"Ray gave it up after {RETRIES} retries: {line[:300]}", traceback.format_exc())
+        return Done(number, outcome) if isinstance(outcome, dict) else Failed(number, *outcome)
+
+
+def _run(job: Job, graph: Graph, version: str) -> dict[str, Any] | tuple[str, str]:
+    """In a worker: the result, or the message and traceback of an error."""
+    import torch
+
+    if justjump.__version__ != version:
+        return f"a node has justjump {justjump.__version__}, the driver {version}: install the same on all nodes", ""
+    torch.set_num_threads(1)
+    try:
+        keep_graph(job.source, graph)
+        return job.run()
+    except Exception as error:
+        return str(error) or type(error).__name__, traceback.format_exc()

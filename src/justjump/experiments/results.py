@@ -1,0 +1,89 @@
+"""Look into a store, export it, and bring stores of several machines together."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from justjump.experiments.reproduce import STORE_FILE
+from justjump.experiments.store import Store
+from justjump.train import RunError
+from justjump.train.files import replace_file
+
+
+def store_file(place: Path) -> Path:
+    """A store's file, named itself or by its folder."""
+    return place / STORE_FILE if place.is_dir() or not place.suffix else place
+
+
+def results(place: Path, merge: Sequence[Path], export_csv: Path | None, parquet: Path | None, as_json: bool) -> None:
+    """Merge what is to be merged, write what is to be written, and print what is there."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise RunError("results need pandas: pip install 'justjump[analysis]'") from error
+    if merge:
+        _merge(place, merge)
+    with Store(store_file(place), read_only=True) as store:
+        frame, failures = store.frame(), store.failures()
+    if export_csv is not None:
+        replace_file(export_csv, lambda path: frame.to_csv(path, index=False))
+    if parquet is not None:
+        replace_file(parquet, lambda path: frame.to_parquet(path, index=False))
+    if as_json:
+        print(json.dumps({"results": json.loads(frame.to_json(orient="records")), "failures": failures}))
+        return
+    for target in (export_csv, parquet):
+        if target is not None:
+            print(f"{len(frame)} results are in {target}", file=sys.stderr)
+    if frame.empty:
+        print("no results yet")
+    else:
+        _print(frame.assign(variant=_variant(frame)))
+    for failure in failures:
+        config = failure["config"]
+        network = f"{config['model']} {config['layers']}/{config['hidden']}/{config['groups']}/{config['heads']}"
+        print(f"failed: {failure['dataset']} {network} split {failure['seed']}: {failure['message']}")
+
+
+def _merge(place: Path, others: Sequence[Path]) -> None:
+    with Store(store_file(place)) as store:
+        for other in others:
+            if store_file(other).resolve() == store_file(place).resolve():
+                raise ValueError(f"--merge {other} is the store itself")
+            with Store(store_file(other), read_only=True) as theirs:
+                merged = store.merge(theirs)
+            print(f"{other}: {merged.added} results added, {merged.known} were here", file=sys.stderr)
+            if merged.different:
+                print(
+                    f"  {len(merged.different)} of them differ and stay as they are here ({merged.different[0]}, ...): "
+                    "was another version or another instruction set used?",
+                    file=sys.stderr,
+                )
+
+
+def _variant(frame: Any) -> Any:
+    """dna, or a baseline with its jumping knowledge."""
+    jump = frame["config.jump"].where(frame["config.jump"] != "none", "")
+    return (frame["config.model"] + " " + jump).str.strip()
+
+
+def _print(frame: Any) -> None:
+    """One line a dataset and kind of network."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("dataset", "model", "configurations", "runs", "best test", "seconds"):
+        table.add_column(column, justify="left" if column in ("dataset", "model") else "right")
+    sizes = [f"config.{name}" for name in ("layers", "hidden", "groups", "heads")]
+    for (dataset, variant), group in frame.groupby(["dataset", "variant"]):
+        tests = group["test_accuracy"].astype(float).groupby([group[size] for size in sizes]).mean()
+        seconds = f"{group['seconds'].sum():,.0f}"
+        table.add_row(dataset, variant, str(len(tests)), str(len(group)), f"{100 * tests.max():.2f}", seconds)
+    Console().print(table)
+    print("best test: of the configurations' means, for orientation only; a choice is made on validation (sweep)")

@@ -1,0 +1,106 @@
+"""A budgeted search for a good network: each trial learns from the ones before it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from justjump.experiments import paper
+from justjump.experiments.jobs import Job, Source
+from justjump.experiments.reproduce import STORE_FILE, Setting
+from justjump.experiments.store import Store
+from justjump.experiments.sweep import KINDS, Candidate, Tried, best, tried
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, RunError
+
+if TYPE_CHECKING:
+    import optuna
+
+
+def search(
+    source: Source, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
+) -> None:
+    """Try so many configurations, each on all splits, and print the best on validation with the command to train it.
+
+    The sampler is seeded and finds finished jobs in the store, so the same command goes on where it was stopped.
+    """
+    try:
+        import optuna
+    except ImportError as error:
+        raise RunError("a search needs optuna: pip install 'justjump[search]'") from error
+    if model not in KINDS:
+        raise ValueError(f"--search takes a kind of layer, not a row of Table 1: choose from {', '.join(KINDS)}")
+    if setting.shard is not None:
+        raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
+    source.load()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    found: list[Tried] = []
+    with Store(setting.store / STORE_FILE) as store:
+        for number in range(trials):
+            trial = study.ask()
+            candidate = propose(trial, model, protocol)
+            jobs = [Job(source, candidate.config, candidate.protocol, split) for split in range(splits)]
+            print(f"trial {number + 1} of {trials}: {candidate.config.notation}", file=sys.stderr)
+            outcome = setting.run(jobs, store)
+            if outcome.missing:
+                print("stopped: the same command goes on from here", file=sys.stderr)
+                break
+            one = tried(candidate, jobs, store)
+            if one is None:  # a job failed: worse than anything
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                continue
+            study.tell(trial, one.val)
+            found.append(one)
+            print(f"  validation {one.val:.2f}, best so far {best(found).val:.2f}", file=sys.stderr)
+    if not found:
+        raise RunError("no trial was completed")
+    choice = best(found)
+    test = "" if choice.test is None else f", test accuracy {choice.test}"
+    print(f"best of {len(found)} on validation: {choice.candidate.config.notation}, validation {choice.val:.2f}{test}")
+    print(f"train it: {train_command(source, choice.candidate)}")
+    if len(found) < trials and outcome.missing:
+        sys.exit(130)
+
+
+def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
+    """A configuration around the paper's grid, with the rates that the paper keeps fixed."""
+    hidden = trial.suggest_categorical("hidden", paper.HIDDEN)
+    heads = trial.suggest_categorical("heads", paper.HEADS) if model != "gcn" else 1
+    groups = trial.suggest_categorical("groups", paper.GROUPS)
+    jump = trial.suggest_categorical("jump", ("none", "concat", "pool")) if model != "dna" else "none"
+    config = ModelConfig(
+        model=model,  # type: ignore[arg-type]
+        layers=trial.suggest_int("layers", min(paper.LAYERS), max(paper.LAYERS)),
+        hidden=hidden,
+        heads=heads,
+        groups=groups,
+        jump=jump,  # type: ignore[arg-type]
+        dropout=trial.suggest_float("dropout", 0.2, 0.8, step=0.1),
+        input_dropout=trial.suggest_float("input_dropout", 0.0, 0.8, step=0.1),
+        attention_dropout=trial.suggest_float("attention_dropout", 0.0, 0.8, step=0.2) if model != "gcn" else 0.8,
+    )
+    training = {
+        **asdict(protocol),
+        "learning_rate": trial.suggest_float("learning_rate", 1e-3, 2e-2, log=True),
+        "weight_decay": trial.suggest_float("weight_decay", 1e-5, 1e-2, log=True),
+    }
+    return Candidate(f"{model}-search", config, Protocol(**training))
+
+
+def train_command(source: Source, candidate: Candidate) -> str:
+    """The command line that trains this candidate and keeps the network."""
+    place = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
+    place += ["--data-dir", source.data_dir] if source.data_dir else []
+    place += ["--directed"] if source.directed else []
+    words = [*place, "--model", candidate.config.model]
+    for settings in (candidate.config, candidate.protocol):
+        for field in fields(settings):
+            value: Any = getattr(settings, field.name)
+            if field.name in ("model", "fractions") or value == field.default:
+                continue
+            option = f"--{field.name.replace('_', '-')}"
+            words += [option] if value is True else [option, str(value)]
+    return f"justjump train {shlex.join(words)} --output runs/best"
