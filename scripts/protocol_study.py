@@ -18,7 +18,7 @@ from typing import Any
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.execute import LocalEngine, execute
-from justjump.experiments.jobs import Job, OnEvent, Source
+from justjump.experiments.jobs import Job, Source
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.train import Protocol
@@ -76,7 +76,7 @@ def main() -> None:
     }
     every = [job for cell_jobs in todo.values() for own in cell_jobs.values() for job in own]
 
-    def watch(missing: Sequence[Job]) -> OnEvent:
+    def watch(missing: Sequence[Job]) -> RunsDisplay:
         titles = [f"{job.source.dataset} {job.config.model} {job.config.notation}" for job in missing]
         return RunsDisplay(missing, titles, options.jobs)
 

@@ -21,6 +21,7 @@ def train(
     heads: Annotated[int, typer.Option(help="Attention heads (dna, gat).")] = 8,
     groups: Annotated[int, typer.Option(help="Groups of the projections.")] = 16,
     jump: Annotated[Literal["none", "concat", "pool", "lstm"], typer.Option(help="Jumping knowledge.")] = "none",
+    jump_input: Annotated[bool, typer.Option(help="Jumping knowledge takes the projected features, too.")] = True,
     update: Annotated[
         Literal["none", "skip", "gru"], typer.Option(help="How a layer joins its input: not, skip connection, GRU.")
     ] = "none",
@@ -49,6 +50,7 @@ def train(
     jobs: Jobs = 0,
     data_dir: DataDir = None,
     output: Annotated[Path | None, typer.Option(help="Folder to keep the trained networks in.")] = None,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard's curves.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train on one or more random splits and print the test accuracy.
@@ -74,6 +76,7 @@ def train(
         heads=heads,
         groups=groups,
         jump=jump,
+        jump_input=jump_input,
         update=update,
         dropout=dropout,
         input_dropout=input_dropout,
@@ -93,7 +96,17 @@ def train(
         stratified=stratified,
     )
     source = Source(dataset, graph, None if data_dir is None else str(data_dir), directed)
-    commands.train(source, config, protocol, splits=splits, seed=seed, jobs=jobs, output=output, as_json=as_json)
+    commands.train(
+        source,
+        config,
+        protocol,
+        splits=splits,
+        seed=seed,
+        jobs=jobs,
+        output=output,
+        tensorboard=tensorboard,
+        as_json=as_json,
+    )
 
 
 @app.command()

@@ -31,6 +31,7 @@ from justjump.nn import ModelConfig
 from justjump.ops import native
 from justjump.train import Protocol, Run, RunError
 from justjump.train.files import replace_file
+from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"
 COUNTS = ("nodes", "edges", "features", "classes")
@@ -45,6 +46,7 @@ def train(
     seed: int,
     jobs: int,
     output: Path | None,
+    tensorboard: Path | None,
     as_json: bool,
 ) -> None:
     """Train on several splits; print, and keep in ``output``, the accuracy over them."""
@@ -56,8 +58,10 @@ def train(
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"--output {output} cannot be created: {error.strerror}") from error
+    if tensorboard is not None:
+        check_log_folder(tensorboard)
     todo = [
-        Job(source, config, protocol, number, _text(output and output / f"split-{number}"))
+        Job(source, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard))
         for number in range(seed, seed + splits)
     ]
     results, seconds = _run(todo, [f"split {job.seed}" for job in todo], jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
@@ -21,6 +22,9 @@ class Engine(Interface):
     """
 
     def __call__(self, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> bool: ...
+
+
+Watch = Callable[[Sequence[Job]], AbstractContextManager[OnEvent]]
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,7 @@ def missing(jobs: Sequence[Job], store: Store) -> list[Job]:
     return biggest_first([job for job in unique.values() if job not in store])
 
 
-def execute(
-    jobs: Sequence[Job], store: Store, engine: Engine, watch: Callable[[Sequence[Job]], OnEvent] | None = None
-) -> Outcome:
+def execute(jobs: Sequence[Job], store: Store, engine: Engine, watch: Watch | None = None) -> Outcome:
     """Run the jobs that have no result yet, and keep each result as it comes.
 
     Several processes may do this at once with the same store: each job is run by one of them, and all wait for all.
@@ -58,10 +60,9 @@ def execute(
         jobs: what is wanted
         store: where results are, and go to
         engine: what runs them
-        watch: makes a listener for the jobs that are run now, such as a progress display
+        watch: opens a listener for the jobs that are to be run, such as a progress display
     """
     todo = missing(jobs, store)
-    show = watch(todo) if watch is not None else _ignore
     failed: dict[int, str] = {}
     claimed: set[int] = set()
 
@@ -80,11 +81,12 @@ def execute(
             claimed.discard(event.job)
         show(event)
 
-    try:
-        while engine(todo, on_event, claim) and len(missing(todo, store)) > len(failed):
-            time.sleep(SECONDS_TO_LOOK_AGAIN)  # another process has the rest
-    finally:
-        store.release(todo[number] for number in claimed)
+    with watch(todo) if watch is not None else nullcontext(_ignore) as show:
+        try:
+            while engine(todo, on_event, claim) and len(missing(todo, store)) > len(failed):
+                time.sleep(SECONDS_TO_LOOK_AGAIN)  # another process has the rest
+        finally:
+            store.release(todo[number] for number in claimed)
     return Outcome(
         failed=tuple((todo[number], message) for number, message in failed.items()),
         missing=len(missing(todo, store)) - len(failed),

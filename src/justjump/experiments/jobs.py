@@ -15,6 +15,7 @@ from justjump.experiments import paper
 from justjump.nn import ModelConfig
 from justjump.train import Progress, Protocol, fit
 from justjump.train.inputs import Inputs, graph_hash, prepare
+from justjump.train.tensorboard import RunLog, run_folder
 
 # The jobs of one graph share it, and a process may meet all eight datasets.
 KEPT_GRAPHS = 8
@@ -89,7 +90,7 @@ def _inputs(source: Source, normalize_features: bool) -> Inputs:
 class Job:
     """One run: a graph, a network, a protocol and the seed of its split and initialisation.
 
-    ``output`` (a folder for the trained network) and ``tensorboard`` (a folder for its curves) do not change the
+    ``output`` (a folder for the trained network) and ``tensorboard`` (one for the curves of many) do not change the
     result and are no part of its key.
     """
 
@@ -142,16 +143,24 @@ class Job:
 
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
         """Train here; everything about the run but its weights."""
-        run = fit(
-            self.source.load(),
-            self.config,
-            self.protocol,
-            seed=self.seed,
-            output=self.output,
-            on_epoch=on_epoch,
-            inputs=_inputs(self.source, self.protocol.normalize_features),
-        )
+        inputs = _inputs(self.source, self.protocol.normalize_features)
+        with RunLog(self._log_folder()) as log:
+            run = fit(
+                self.source.load(),
+                self.config,
+                self.protocol,
+                seed=self.seed,
+                output=self.output,
+                on_epoch=log.then(on_epoch),
+                inputs=inputs,
+            )
+            log.finish(run)
         return run.to_dict()
+
+    def _log_folder(self) -> str | None:
+        if self.tensorboard is None:
+            return None
+        return run_folder(self.tensorboard, self.source.name, self.config, self.protocol, self.seed)
 
 
 # A worker that has imported torch and holds a dataset.

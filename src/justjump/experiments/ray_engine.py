@@ -69,7 +69,7 @@ class _Tasks:
 
     def __init__(self, ray: Any, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> None:
         self.ray, self.jobs, self.on_event, self.claim = ray, jobs, on_event, claim
-        self.task = ray.remote(_run).options(num_cpus=1, max_retries=RETRIES)
+        self.task = ray.remote(num_cpus=1, max_retries=RETRIES)(_run)
         self.graphs: dict[Source, Any] = {}  # each graph is put into the object store once
         self.running: dict[Any, int] = {}
 

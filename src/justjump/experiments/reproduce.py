@@ -15,12 +15,13 @@ from justjump.data import DataError
 from justjump.experiments import paper, table1
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.execute import Engine, LocalEngine, Outcome, execute
-from justjump.experiments.jobs import Job, OnEvent, Source
+from justjump.experiments.jobs import Job, Source
 from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.train import Protocol
 from justjump.train.files import replace_file
+from justjump.train.tensorboard import check_log_folder
 
 STORE_FILE = "results.sqlite"
 
@@ -51,18 +52,12 @@ class Setting:
         have = len(store.results(mine))
         share = f"shard {self.shard[0]}/{self.shard[1]}: " if self.shard else ""
         print(f"{share}{len(mine)} jobs, {have} of them in {store.path}, {len(mine) - have} to run", file=sys.stderr)
-        displays: list[RunsDisplay] = []
 
-        def watch(todo: Sequence[Job]) -> OnEvent:
+        def watch(todo: Sequence[Job]) -> RunsDisplay:
             titles = [f"{job.source.name} {job.config.model} {job.config.notation}" for job in todo]
-            displays.append(RunsDisplay(todo, titles, self.jobs))
-            return displays[-1].__enter__()
+            return RunsDisplay(todo, titles, self.jobs)
 
-        try:
-            outcome = execute(mine, store, self.make_engine(), watch)
-        finally:
-            for display in displays:
-                display.__exit__(None, None, None)
+        outcome = execute(mine, store, self.make_engine(), watch)
         report_failures(outcome)
         return outcome
 
@@ -116,6 +111,9 @@ def reproduce(
     rows = chosen(models, paper.MODELS, "model")
     if not names or not rows:
         raise ValueError("name at least one --dataset and one --model")
+    if setting.tensorboard is not None:
+        check_log_folder(setting.tensorboard)
+    curves = None if setting.tensorboard is None else str(setting.tensorboard)
     start = time.perf_counter()
     sources, absent = available([Source(name, data_dir=data_dir) for name in names])
     for name, reason in absent.items():
@@ -127,7 +125,7 @@ def reproduce(
                 paper.published(model, source.name),
                 protocol,
                 seed,
-                tensorboard=_curves(setting, source, model, seed),
+                tensorboard=curves,
             )
             for seed in range(splits)
         ]
@@ -151,10 +149,6 @@ def reproduce(
         sys.exit(130)
     if outcome.failed:
         sys.exit(1)
-
-
-def _curves(setting: Setting, source: Source, model: str, seed: int) -> str | None:
-    return None if setting.tensorboard is None else str(setting.tensorboard / source.name / model / f"split-{seed}")
 
 
 def available(sources: Sequence[Source]) -> tuple[list[Source], dict[str, str]]:

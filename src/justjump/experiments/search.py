@@ -101,6 +101,9 @@ def train_command(source: Source, candidate: Candidate) -> str:
             value: Any = getattr(settings, field.name)
             if field.name in ("model", "fractions") or value == field.default:
                 continue
-            option = f"--{field.name.replace('_', '-')}"
-            words += [option] if value is True else [option, str(value)]
+            name = field.name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{name}" if value else f"--no-{name}")
+            else:
+                words += [f"--{name}", str(value)]
     return f"justjump train {shlex.join(words)} --output runs/best"

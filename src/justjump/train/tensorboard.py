@@ -1,0 +1,149 @@
+"""TensorBoard logs of training runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from justjump.nn import ModelConfig
+from justjump.train.checkpoint import Progress
+from justjump.train.files import RunError
+from justjump.train.protocol import Protocol
+from justjump.train.run import Run
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+LOSS, VAL_LOSS, VAL_ACCURACY, TEST_ACCURACY = "loss/train", "loss/val", "accuracy/val", "accuracy/test"
+EVENT_FILES = "events.out.tfevents.*"
+
+
+class RunLog:
+    """One run in a folder of its own: a point of each curve after every epoch, settings and accuracy at the end.
+
+    Args:
+        folder: of this run (see :func:`run_folder`); None logs nothing
+
+    A run that goes on after a stop brings all its epochs along, and those that were logged after the last checkpoint
+    will come again. So the log is written anew from the first epoch, and every step stands there once.
+
+    ::
+
+        with RunLog("logs/first") as log:
+            run = fit(graph, on_epoch=log)
+            log.finish(run)
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self._writer: SummaryWriter | None = None
+        self._logged = 0
+
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def __call__(self, progress: Progress) -> None:
+        """Log what is new; the ``on_epoch`` of :func:`~justjump.train.fit`."""
+        if self.folder is None:
+            return
+        if self._writer is None:
+            for path in self.folder.glob(EVENT_FILES):
+                path.unlink()
+            # A TensorBoard that is watching drops what it has read of an earlier log from purge_step on.
+            self._writer = _open(self.folder, purge_step=1)
+        for epoch in range(self._logged, progress.epoch):
+            self._writer.add_scalar(LOSS, progress.loss[epoch], epoch + 1)
+            self._writer.add_scalar(VAL_LOSS, progress.val_loss[epoch], epoch + 1)
+            self._writer.add_scalar(VAL_ACCURACY, progress.val_accuracy[epoch], epoch + 1)
+        self._logged = progress.epoch
+
+    def then(self, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+        """Log an epoch, then call another ``on_epoch``, if there is one; it may stop the run by raising."""
+
+        def both(progress: Progress) -> None:
+            self(progress)
+            if on_epoch is not None:
+                on_epoch(progress)
+
+        return both
+
+    def finish(self, run: Run) -> None:
+        """Add the settings and the accuracies of the best epoch, once; a run that was stopped gets them later."""
+        if self.folder is None or not run.finished or (self._writer is None and _is_finished(self.folder)):
+            return
+        if self._writer is None:  # the run was finished before, the log was not
+            self._writer = _open(self.folder)
+        from torch.utils.tensorboard.summary import hparams
+
+        accuracy = {VAL_ACCURACY: run.val_accuracy, TEST_ACCURACY: run.test_accuracy}
+        metrics = {tag: value for tag, value in accuracy.items() if value is not None}
+        for summary in hparams(_settings(run), metrics):  # type: ignore[no-untyped-call]
+            self._writer.file_writer.add_summary(summary)  # type: ignore[attr-defined]
+        if run.test_accuracy is not None:
+            self._writer.add_scalar(TEST_ACCURACY, run.test_accuracy, run.best_epoch)
+        self._writer.flush()
+
+
+def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol: Protocol, seed: int) -> str:
+    """The folder of a run below ``root``: the same settings share one, other settings have another.
+
+    >>> run_folder("logs", "cora", ModelConfig(), Protocol(), seed=3)  # doctest: +ELLIPSIS
+    'logs/cora-dna-4-128-16-8-.../seed-3'
+    """
+    text = json.dumps([asdict(config), asdict(protocol)], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+    notation = config.notation.replace("/", "-")
+    return str(Path(root) / f"{graph_name}-{config.model}-{notation}-{digest}" / f"seed-{seed}")
+
+
+def check_log_folder(root: str | Path) -> None:
+    """RunError where logs cannot be written, before a run begins: the extra is missing, or the folder impossible."""
+    _summary_writer()
+    try:
+        Path(root).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"--tensorboard {root} cannot be created: {error.strerror}") from error
+
+
+def _summary_writer() -> type[SummaryWriter]:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise RunError("TensorBoard is not installed: pip install 'justjump[tensorboard]'") from error
+    return SummaryWriter
+
+
+def _open(folder: Path, purge_step: int | None = None) -> SummaryWriter:
+    writer = _summary_writer()
+    return writer(str(folder), purge_step=purge_step, flush_secs=5)
+
+
+def _is_finished(folder: Path) -> bool:
+    """Whether a log ends with the settings of its run."""
+    if not list(folder.glob(EVENT_FILES)):
+        return False
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
+    from tensorboard.plugins.hparams.metadata import SESSION_END_INFO_TAG  # type: ignore[import-untyped]
+
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    return SESSION_END_INFO_TAG in events.summary_metadata
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Settings by their names in ``config`` and ``protocol``; TensorBoard takes numbers and text."""
+    settings = {"graph": run.graph_name, "seed": run.seed, **asdict(run.config), **asdict(run.protocol)}
+    return {
+        name: value if isinstance(value, bool | int | float | str) else str(value) for name, value in settings.items()
+    }
