@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard csrc/*)
 
-.PHONY: help demo test setup bench sanitize clean
+.PHONY: help demo test setup docs bench sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -21,6 +21,10 @@ test: $(VENV)/.test-installed  ## lint, types and the whole test suite
 	@$(BIN)/python -m pytest -n 2 -q
 
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv
+
+docs: $(VENV)/.test-installed  ## build the site into build/docs
+	@$(BIN)/python -m sphinx -c docs -W --keep-going -q . build/docs -d build/doctrees
+	@echo "open build/docs/index.html"
 
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
 	@$(BIN)/justjump bench $(ARGS)

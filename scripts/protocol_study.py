@@ -65,6 +65,7 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with raw dataset files")
     parser.add_argument("--dataset", nargs="+", default=DATASETS)
     parser.add_argument("--model", nargs="+", default=MODELS)
+    parser.add_argument("--without", default="\0", help="leave out readings whose name has this word")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--markdown", type=Path)
@@ -73,6 +74,7 @@ def main() -> None:
     todo = {
         name: {cell: jobs(reading, *cell, options.splits, options.data_dir) for cell in cells}
         for name, reading in READINGS.items()
+        if options.without not in name
     }
     every = [job for cell_jobs in todo.values() for own in cell_jobs.values() for job in own]
 

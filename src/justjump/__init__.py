@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from justjump.data import Graph, load, read_graph
+    from justjump.estimator import DNAClassifier
     from justjump.nn import DNAConv, ModelConfig, NodeClassifier
     from justjump.ops import Adjacency
     from justjump.train import Protocol, Run, fit
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adjacency",
+    "DNAClassifier",
     "DNAConv",
     "Graph",
     "ModelConfig",
@@ -27,6 +29,7 @@ __all__ = [
 # Names are looked up when used: `justjump --help` need not wait for torch.
 _HOMES = {
     "justjump.data": ("Graph", "load", "read_graph"),
+    "justjump.estimator": ("DNAClassifier",),
     "justjump.nn": ("DNAConv", "ModelConfig", "NodeClassifier"),
     "justjump.ops": ("Adjacency",),
     "justjump.train": ("Protocol", "Run", "fit"),
@@ -34,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("data", "nn", "ops", "train"):
+    if name in ("analysis", "data", "nn", "ops", "train"):
         return import_module(f"justjump.{name}")
     for home, names in _HOMES.items():
         if name in names:

@@ -1,0 +1,185 @@
+"""The site builds without a warning, its notebook and examples run, and its commands exist."""
+
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import typer
+
+import justjump
+from justjump.cli import app
+from justjump.data import Graph
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, Run
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # comes with pytest there
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+SHELL_PAGES = [*PAGES, *sorted(ROOT.glob("results/*.md"))]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def fences(page: Path) -> Iterator[tuple[str, str]]:
+    """The language and the text of each fenced block of a page."""
+    found = re.findall(r"^(```+)([^\n]*)\n(.*?)^\1$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    yield from ((language.strip(), text) for _, language, text in found)
+
+
+def python_blocks(page: Path) -> list[str]:
+    return [text for language, text in fences(page) if language == "python"]
+
+
+def shell_lines(page: Path) -> list[list[str]]:
+    """The words of every line of the shell blocks of a page, comments left out."""
+    blocks = [text for language, text in fences(page) if language in ("", "sh", "bash", "console")]
+    lines = [line for text in blocks for line in text.replace("\\\n", " ").splitlines()]
+    return [words for line in lines if (words := _words(line.removeprefix("$ ")))]
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:  # a table or an output, not a command
+        return []
+
+
+def some_pages(blocks: str) -> list[Path]:
+    return [page for page in (PAGES if blocks == "python" else SHELL_PAGES) if any(_lines(page, blocks))]
+
+
+def _lines(page: Path, first: str) -> list[list[str]] | list[str]:
+    return python_blocks(page) if first == "python" else [words for words in shell_lines(page) if words[0] == first]
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    site = tmp_path / "html"
+    options = ["-c", "docs", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # tests run side by side
+    command = [sys.executable, "-m", "sphinx", *options, ".", str(site)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "docs/index.html" in (site / "index.html").read_text()
+    for page in ROOT.glob("docs/*.md"):
+        assert (site / "docs" / page.with_suffix(".html").name).is_file()
+    check_notebook((site / "docs" / "cora.html").read_text())
+    for page in site.rglob("*.html"):
+        remote = re.search(
+            r"<(script|img|iframe)\b[^>]*\bsrc=\"(https?:)?//|<link\b[^>]*\bhref=\"https?://", page.read_text()
+        )
+        assert not remote, f"{page.name} needs the network: {remote[0]}"
+
+
+def check_notebook(page: str) -> None:
+    """It ran: its three pictures and its results are there."""
+    assert page.count("<img") >= 3
+    assert float(re.search(r"test accuracy ([\d.]+)", page)[1]) > 0.8
+    assert "of the influence" in page
+
+
+def test_the_notebook_is_kept_without_outputs() -> None:
+    assert '"output_type"' not in (ROOT / "docs" / "cora.ipynb").read_text()
+
+
+def small_graph(nodes: int = 60) -> Graph:
+    random = np.random.RandomState(0)
+    labels = np.arange(nodes) % 3
+    edges = random.randint(nodes, size=(2, 4 * nodes))
+    features = np.eye(8)[labels] + random.rand(nodes, 8)
+    return Graph(np.c_[edges, edges[::-1]], features, labels, ("a", "b", "c"))
+
+
+@pytest.fixture(scope="module")
+def cora_run() -> Run:
+    """What stands in the folders below runs/ that examples load."""
+    config = ModelConfig(layers=3, hidden=16)
+    return justjump.fit(justjump.load("cora"), config, Protocol(max_epochs=2))
+
+
+@pytest.fixture
+def scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What examples may take for granted: tensors of a graph of one's own, and its files in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    graph = small_graph()
+    data = graph.to_pyg()
+    folder = tmp_path / "my-graph"
+    folder.mkdir()
+    nodes = [f"{i},{label},{i % 3},{i}" for i, label in enumerate("abc" * 20)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,x,y", *nodes]))
+    (folder / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(i + 3) % 60}" for i in range(60))]))
+    history = torch.randn(graph.num_nodes, 3, 128)
+    return {
+        "x": data.x,
+        "edge_index": data.edge_index,
+        "y": data.y,
+        "pyg_data": data,
+        "graph": graph,
+        "history": history,
+    }
+
+
+@pytest.mark.parametrize("page", some_pages("python"), ids=name)
+def test_python_examples_run(page: Path, scope: dict[str, object], cora_run: Run) -> None:
+    blocks = python_blocks(page)
+    for folder in re.findall(r'"(runs/[^"]+)"', "".join(blocks)):
+        cora_run.save(folder)
+    for block in blocks:
+        exec(compile(block, name(page), "exec"), scope)
+
+
+@pytest.mark.parametrize("page", some_pages("justjump"), ids=name)
+def test_commands_have_these_options(page: Path) -> None:
+    program = typer.main.get_command(app)
+    for words in shell_lines(page):
+        if words[0] == "justjump":
+            _, command, *arguments = words
+            assert command in program.commands, f"{name(page)}: there is no command {shlex.join(words)}"
+            try:
+                program.commands[command].make_context(command, arguments)
+            except Exception as error:
+                message = error.format_message() if hasattr(error, "format_message") else repr(error)
+                pytest.fail(f"{name(page)}: {shlex.join(words)}: {message}")
+
+
+@pytest.mark.parametrize("page", some_pages("make"), ids=name)
+def test_make_targets_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    for words in _lines(page, "make"):
+        assert words[1] in targets, f"{name(page)}: {shlex.join(words)}"
+
+
+@pytest.mark.parametrize("page", some_pages("pip"), ids=name)
+def test_extras_exist(page: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for words in _lines(page, "pip"):
+        for names in re.findall(r"\[([^]]*)\]", shlex.join(words)):
+            assert set(names.split(",")) <= set(extras), f"{name(page)}: {shlex.join(words)}"
+
+
+def test_shares_in_the_text_on_the_operator() -> None:
+    """What the comments of the examples say is what comes out."""
+    block = next(block for block in python_blocks(ROOT / "docs" / "operator.md") if "restricted_softmax" in block)
+    for scores, shares in re.findall(r"tensor\((\[.*?\])\)\)  # ([\d., ]+):", block):
+        out = justjump.ops.restricted_softmax(torch.tensor(eval(scores)))
+        assert [f"{share:.2f}" for share in out] == shares.split(", ")
+
+
+def test_the_script_draws_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = tmp_path / "operator.svg"
+    monkeypatch.setattr(sys, "argv", ["draw_operator.py", str(drawn)])
+    runpy.run_path(str(ROOT / "scripts" / "draw_operator.py"), run_name="__main__")
+    assert "</svg>" in drawn.read_text()
