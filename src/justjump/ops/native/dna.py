@@ -100,8 +100,6 @@ def dna_backward(
         if grad_total is None:
             raise ValueError("grad_total is None, expected the gradient of the sums of the weights")
         _dense("grad_total", grad_total, query.dtype, (nodes, layout.padded))
-    if need_weight and not need_query:
-        raise ValueError("need_weight=True takes need_query=True: one pass computes both")
     shape = (csc.colptr.numel() - 1, layout.stride)
     if need_history:
         grad_keys = _gradients("grad_keys", grad_keys, keys, shape, accumulate)
