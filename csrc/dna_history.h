@@ -1,5 +1,5 @@
-// Backward of the DNA attention by source: dk and dv over CSC, each source owns its rows. What the pass by target needs
-// of the scores' gradients, and the gradients of the edge weights, are left in CSR order.
+// Backward of the DNA attention by source: dk and dv over CSC, each source owns its rows. The gradients of the scores,
+// where the pass by target wants them, and of the edge weights are left in CSR order.
 #pragma once
 
 #include "dna_gradient.h"

@@ -96,7 +96,7 @@ struct Dna {
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
     S* grad_weight = nullptr;       // [E] or null
-    S* grad_score = nullptr;        // [E, T, P] workspace or null: scale * ds in CSR order
+    S* grad_score = nullptr;        // [E, T, P] workspace, null when folded: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded
     const int64_t* grad_key_stride = nullptr;
     S* const* grad_value = nullptr;

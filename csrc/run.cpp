@@ -199,9 +199,10 @@ void run_dna_forward(Dna<S> a, int threads) {
 template <class S>
 void run_dna_backward(Dna<S> a, int threads) {
     const int64_t stride = a.layout.stride, P = a.layout.padded, rows = (a.folded ? 1 : 2) * a.steps;
-    const KeptBuffer<S> grad_score(a.grad_query ? a.graph.edges * a.steps * P : 0);
-    a.grad_score = a.grad_query ? grad_score.get() : nullptr;
-    {
+    const bool keep_scores = a.grad_query && !a.folded, by_source = keep_scores || a.grad_key || a.grad_weight;
+    const KeptBuffer<S> grad_score(keep_scores ? a.graph.edges * a.steps * P : 0);
+    a.grad_score = keep_scores ? grad_score.get() : nullptr;
+    if (by_source) {
         const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
         a.partial_size = rows * stride;
         const Buffer<S> partials(plan.partials * a.partial_size);
@@ -222,7 +223,7 @@ void run_dna_backward(Dna<S> a, int threads) {
         const Buffer<S> partials(plan.partials * a.partial_size);
         a.partials = partials.get();
         a.ahead = edges_ahead(a.steps * stride * sizeof(S));
-        run_units<S>(plan, a, kernels<S>().dna_backward_query, 0, threads);
+        run_units<S>(plan, a, kernels<S>().dna_backward_query, tile_scratch<S>(a.steps), threads);
         for (const LongRow& row : plan.long_rows) {
             const S* sum = add_slots(a.partials, a.partial_size, row);
             std::copy(sum, sum + stride, a.grad_query + row.row * stride);
