@@ -24,8 +24,8 @@ struct Index {
     JJ_INLINE explicit operator bool() const { return data != nullptr; }
 };
 
-// One piece of work: the whole rows [row, row_end), or the edges [edge, edge_end) of one long row, whose sum goes to
-// slot `partial` and is added up later in the order of the slots.
+// One piece of work: the whole rows [row, row_end) of the order of the pass, or the edges [edge, edge_end) of one
+// long row, whose sum goes to slot `partial` and is added up later in the order of the slots.
 struct Unit {
     int64_t row, row_end;
     int64_t edge, edge_end;
@@ -68,6 +68,8 @@ struct Graph {
     int64_t rows = 0, cols = 0, edges = 0;
     Index rowptr, col;            // CSR by target
     Index colptr, row, position;  // CSC by source; position of each edge in CSR order
+    Index order;                  // in which the DNA forward takes the targets; null: as they are numbered
+    JJ_INLINE int64_t at(int64_t i) const { return order ? order[i] : i; }
 };
 
 template <class S>

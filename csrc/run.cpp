@@ -102,7 +102,7 @@ struct Plan {
     int64_t partials = 0;
 };
 
-Plan make_plan(const Index& ptr, int64_t rows) {
+Plan make_plan(const Index& ptr, int64_t rows, const Index& order = {}) {
     Plan plan;
     int64_t first = 0, cost = 0;
     const auto flush = [&](int64_t end) {
@@ -110,11 +110,11 @@ Plan make_plan(const Index& ptr, int64_t rows) {
         first = end;
         cost = 0;
     };
-    for (int64_t v = 0; v < rows; ++v) {
-        const int64_t begin = ptr[v], end = ptr[v + 1];
+    for (int64_t i = 0; i < rows; ++i) {
+        const int64_t v = order ? order[i] : i, begin = ptr[v], end = ptr[v + 1];
         if (end - begin > kChunkEdges) {
-            flush(v);
-            first = v + 1;
+            flush(i);
+            first = i + 1;
             const int64_t slot = plan.partials;
             for (int64_t e = begin; e < end; e += kChunkEdges)
                 plan.units.push_back({v, v + 1, e, std::min(e + kChunkEdges, end), plan.partials++});
@@ -122,7 +122,7 @@ Plan make_plan(const Index& ptr, int64_t rows) {
             continue;
         }
         cost += end - begin + 1;
-        if (cost >= kUnitCost) flush(v + 1);
+        if (cost >= kUnitCost) flush(i + 1);
     }
     flush(rows);
     return plan;
@@ -182,7 +182,7 @@ S* add_softmax_slots(const Gat<S>& a, const LongRow& row) {
 
 template <class S>
 void run_dna_forward(Dna<S> a, int threads) {
-    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
+    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows, a.graph.order);
     const int64_t stride = a.layout.stride, P = a.layout.padded;
     a.partial_size = round_up(stride + P, kAlign<S>);
     const Buffer<S> partials(plan.partials * a.partial_size);
