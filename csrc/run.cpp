@@ -271,7 +271,11 @@ void run_gat_backward(Gat<S> a, int threads) {
 
 template <class S>
 void run_spmm(Spmm<S> a, int threads) {
-    const Plan plan = make_plan(a.rowptr, a.rows);
+    Plan plan = make_plan(a.rowptr, a.rows);
+    // Pieces of long rows that gather from the same place go together.
+    std::stable_sort(plan.units.begin(), plan.units.end(), [&a](const Unit& one, const Unit& other) {
+        return one.partial >= 0 && (other.partial < 0 || a.col[one.edge] < a.col[other.edge]);
+    });
     const Buffer<S> partials(plan.partials * a.width);
     a.partials = partials.get();
     parallel_for(static_cast<int64_t>(plan.units.size()), threads,
