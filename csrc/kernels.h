@@ -164,7 +164,7 @@ struct Grouped {
     int64_t rows = 0;
     int64_t groups = 0, block = 0;  // g, d / g
     bool transpose = false;
-    int64_t shifts = 1;           // 1 where every group lies within a head
+    int64_t shifts = 1;           // 1 where every group lies within a head, or there is one group: dense.h
     const S* x = nullptr;         // [R, x_stride]
     int64_t x_stride = 0;
     const S* weight = nullptr;    // [g, block, block]

@@ -182,7 +182,7 @@ Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups
     a.block = heads * channels / groups;
     a.transpose = transpose;
     const int64_t spanned = a.block / channels;
-    if (a.block <= channels && channels % a.block == 0)
+    if (groups == 1 || (a.block <= channels && channels % a.block == 0))
         a.shifts = 1;
     else if (a.block % channels == 0 && (spanned & (spanned - 1)) == 0)
         a.shifts = spanned;
