@@ -6,6 +6,16 @@
 namespace jj {
 namespace JJ_ISA {
 
+// The edges [first, last) of a row, and where those of the row taken after it begin: they are prefetched from here.
+struct Edges {
+    int64_t first, last, next;
+    // The edge `distance` after e; at or beyond the number of edges where there is none.
+    JJ_INLINE int64_t ahead(int64_t e, int64_t distance) const {
+        e += distance;
+        return e < last ? e : e - last + next;
+    }
+};
+
 // The weights before dropout of `count` edges from e on, heads from `head` on. After restricted_softmax.
 template <class S>
 JJ_INLINE void write_attention(const Dna<S>& a, const Tile<S>& tile, int64_t e, int64_t count, int64_t head) {
@@ -41,9 +51,9 @@ JJ_INLINE Vec<S> message_weights(const Dna<S>& a, const Tile<S>& tile, int64_t e
     return total;
 }
 
-// Sums the edges [first, last) of a row into `out` [stride] and, when folded, `total` [P].
+// Sums the edges of a row into `out` [stride] and, when folded, `total` [P].
 template <class S, int N, int B, bool Folded>
-static void dna_forward_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, S* out, S* total, S* scratch) {
+static void dna_forward_row(const Dna<S>& a, int64_t row, const Edges& edges, S* out, S* total, S* scratch) {
     constexpr int W = kLanes<S>;
     const Shape<S, N, B> shape(a.layout);
     const Tile<S> tile(a, scratch);
@@ -53,8 +63,8 @@ static void dna_forward_row(const Dna<S>& a, int64_t row, int64_t first, int64_t
     if (Folded)
         for (int64_t i = 0; i < P; ++i) total[i] = 0;
 
-    for (int64_t begin = first; begin < last; begin += tile.edges) {
-        const int64_t count = last - begin < tile.edges ? last - begin : tile.edges;
+    for (int64_t begin = edges.first; begin < edges.last; begin += tile.edges) {
+        const int64_t left = edges.last - begin, count = left < tile.edges ? left : tile.edges;
         for (int64_t b = 0; b < shape.blocks(); ++b) {
             Run<S, N> q;
             q.read(a.query + row * shape.stride() + b * W, step);
@@ -63,8 +73,9 @@ static void dna_forward_row(const Dna<S>& a, int64_t row, int64_t first, int64_t
                 const int64_t source = a.graph.col[begin + i];
                 if (b == 0) {
                     tile.set_edge(a, i, begin + i);
-                    if (begin + i + a.ahead < a.graph.edges) {
-                        const int64_t next = a.graph.col[begin + i + a.ahead];
+                    const int64_t ahead = edges.ahead(begin + i, a.ahead);
+                    if (ahead < a.graph.edges) {
+                        const int64_t next = a.graph.col[ahead];
                         for (int64_t t = 0; t < T; ++t) {
                             prefetch(a.key[t] + next * a.key_stride[t], shape.bytes());
                             if (!Folded) prefetch(a.value[t] + next * a.value_stride[t], shape.bytes());
@@ -101,13 +112,15 @@ template <class S, int N, int B, bool Folded>
 static void dna_forward_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        dna_forward_row<S, N, B, Folded>(a, unit.row, unit.edge, unit.edge_end, sums, sums + a.layout.stride, scratch);
+        dna_forward_row<S, N, B, Folded>(a, unit.row, {unit.edge, unit.edge_end, unit.edge_end}, sums, sums + a.layout.stride, scratch);
         return;
     }
-    for (int64_t v = unit.row; v < unit.row_end; ++v) {
+    for (int64_t i = unit.row; i < unit.row_end; ++i) {
+        const int64_t v = a.graph.at(i);
         S* total = Folded ? a.total + v * a.layout.padded : nullptr;
-        dna_forward_row<S, N, B, Folded>(a, v, a.graph.rowptr[v], a.graph.rowptr[v + 1], a.out + v * a.layout.stride,
-                                         total, scratch);
+        const int64_t next = i + 1 < a.graph.rows ? a.graph.rowptr[a.graph.at(i + 1)] : a.graph.edges;
+        const Edges edges{a.graph.rowptr[v], a.graph.rowptr[v + 1], next};
+        dna_forward_row<S, N, B, Folded>(a, v, edges, a.out + v * a.layout.stride, total, scratch);
     }
 }
 

@@ -1,4 +1,4 @@
-// Gradients of the scores, shared by the two passes of the backward of the DNA attention.
+// Gradients of the scores of a tile of edges.
 // With g_t = <dout, v_t> (+ dtotal), p_t = weight * mask_t / (1 - p) * g_t and a the weights before dropout:
 //   ds_t = a_t (p_t - sum_j a_j p_j), dq = scale sum ds_t k_t, dk_t = scale ds_t q, dv_t = weight * dropout(a_t) dout.
 #pragma once

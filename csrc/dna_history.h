@@ -1,4 +1,5 @@
-// Backward of the DNA attention by source: dk and dv over CSC, each source owns its rows.
+// Backward of the DNA attention by source: dk and dv over CSC, each source owns its rows. The gradients of the scores,
+// where the pass by target wants them, and of the edge weights are left in CSR order.
 #pragma once
 
 #include "dna_gradient.h"
@@ -50,6 +51,25 @@ JJ_INLINE void add_history(const Dna<S>& a, const Tile<S>& tile, const Shape<S, 
     }
 }
 
+// Writes the tile's ds for the pass by target, and adds the lanes from `head` on to the gradients of the weights.
+template <class S>
+JJ_INLINE void write_scores(const Dna<S>& a, const Tile<S>& tile, int64_t begin, int64_t count, int64_t head) {
+    constexpr int W = kLanes<S>;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t e = a.graph.position[begin + i];
+        if (a.grad_score) {
+            S* to = a.grad_score + e * tile.steps * tile.padded + head;
+            for (int64_t t = 0; t < tile.steps; ++t)
+                store_first<W>(to + t * tile.padded, load_heads(tile.at(tile.score, t, i), tile.padded), tile.width);
+        }
+        if (a.grad_weight) {
+            S total = head ? a.grad_weight[e] : S(0);
+            for (int64_t h = 0; h < tile.width; ++h) total += tile.inverse[i * tile.width + h];
+            a.grad_weight[e] = total;
+        }
+    }
+}
+
 // Sums the outgoing edges [first, last) of a source into T rows `dk` and, when not folded, T rows `dv`, all contiguous.
 // The source's own keys and values are copied next to them: T rows of T tensors tend to share the same few cache sets.
 template <class S, int N, int B, bool Folded>
@@ -82,7 +102,9 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
                     tile.set_edge(a, i, a.graph.position[begin + i]);
                     if (begin + i + a.ahead_back < a.graph.edges) {
                         const int64_t next = a.graph.row[begin + i + a.ahead_back];
-                        if (a.weight) prefetch(a.weight + a.graph.position[begin + i + a.ahead_back], 1);
+                        const int64_t e = a.graph.position[begin + i + a.ahead_back];
+                        if (a.weight) prefetch(a.weight + e, 1);
+                        if (a.grad_score) prefetch<1>(a.grad_score + e * T * P, T * P * static_cast<int64_t>(sizeof(S)));
                         prefetch(a.query + next * stride, shape.bytes());
                         prefetch(a.grad_out + next * stride, shape.bytes());
                         if (Folded) {
@@ -111,6 +133,8 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
                 }
             }
             score_gradients(a, tile, count, b * W);
+            write_scores(a, tile, begin, count, b * W);
+            if (!a.grad_key) continue;
             int64_t t = 0;
             for (; t + K <= T; t += K)
                 add_history<S, N, B, K, Folded>(a, tile, shape, begin, count, b, t, begin == first, dk, dv);
@@ -140,6 +164,7 @@ static void dna_history_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
     S* sums = scratch + kTileScratch<S>(a.steps) + rows * a.layout.stride;
     for (int64_t w = unit.row; w < unit.row_end; ++w) {
         dna_history_row<S, N, B, Folded>(a, w, a.graph.colptr[w], a.graph.colptr[w + 1], sums, scratch);
+        if (!a.grad_key) continue;
         write_rows(a.grad_key, a.grad_key_stride, w, sums, a);
         if (!Folded) write_rows(a.grad_value, a.grad_value_stride, w, sums + a.steps * a.layout.stride, a);
     }

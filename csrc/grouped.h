@@ -6,7 +6,7 @@
 // number is a power of two, s = 0 .. P - 1 in any case.
 #pragma once
 
-#include "simd.h"
+#include "dense.h"
 
 namespace jj {
 namespace JJ_ISA {
@@ -44,6 +44,7 @@ struct Blocks {
 
 template <class S>
 static int64_t grouped_workspace(const Grouped<S>& a) {
+    if (a.groups == 1) return dense_workspace(a);
     const Blocks<S> blocks(a);
     int64_t n = 0;
     for (int64_t i = 0; i < blocks.shape.vectors(); ++i) n += blocks.vectors(i);
@@ -54,6 +55,7 @@ static int64_t grouped_workspace(const Grouped<S>& a) {
 template <class S, class Visit>
 JJ_INLINE void each_weight(const Grouped<S>& a, Visit visit) {
     constexpr int W = kLanes<S>;
+    if (a.groups == 1) return each_dense_weight(a, visit);
     const Blocks<S> blocks(a);
     const int64_t P = a.layout.padded, H = a.layout.heads, C = a.layout.channels, m = a.block;
     int64_t at = 0;
@@ -127,13 +129,6 @@ JJ_INLINE const S* shifted(const Grouped<S>& a, int64_t first, const S* scratch)
 template <class S>
 JJ_INLINE int64_t shifted_stride(const Grouped<S>& a) {
     return a.shifts == 1 ? a.x_stride : a.layout.stride;
-}
-
-// The factor of a row's bias for the lanes from position i of a packed row on.
-template <class S>
-JJ_INLINE Vec<S> row_scale(const Grouped<S>& a, int64_t row, int64_t i) {
-    const int64_t P = a.layout.padded;
-    return load_heads(a.scale + row * P + (P > kLanes<S> ? i % P : 0), P);
 }
 
 // dot[row] = x[row] . dot_with, head by head.
@@ -216,7 +211,6 @@ static void grouped_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scrat
     const S* bias = a.packed + grouped_workspace(a) - a.layout.stride;
     for (int64_t row = from; row < to; row += kBlockRows) {
         const int64_t rows = to - row < kBlockRows ? to - row : kBlockRows;
-        if (a.dot) dot_rows(a, row, row + rows);
         if (a.shifts > 1) shift_rows(a, row, rows, scratch);
         const S *weight = a.packed, *x = shifted(a, row, scratch);
         for (int64_t b = 0; b < blocks.shape.blocks(); ++b) {
@@ -238,6 +232,8 @@ static void grouped_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scrat
 
 template <class S>
 static void grouped_forward(const Grouped<S>& a, int64_t first, int64_t last, S* scratch) {
+    if (a.dot) dot_rows(a, first, last);
+    if (a.groups == 1) return dense_rows(a, first, last);
     with_padded<S>(a.layout.padded, [&](auto p) { grouped_rows<S, p.value>(a, first, last, scratch); });
 }
 
@@ -282,7 +278,6 @@ static void grad_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scratch,
     constexpr int W = kLanes<S>;
     const Blocks<S> blocks(a);
     const int64_t stride = a.layout.stride, step = blocks.shape.step();
-    S* bias = all_sums + grouped_workspace(a) - stride;
     for (int64_t row = from; row < to; row += kBlockRows) {
         const int64_t rows = to - row < kBlockRows ? to - row : kBlockRows;
         if (a.shifts > 1) shift_rows(a, row, rows, scratch);
@@ -303,14 +298,19 @@ static void grad_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scratch,
                 i += pair ? 2 : 1;
             }
         }
-        for (int64_t i = 0; i < stride; i += W) {
-            Vec<S> sum = load(bias + i);
-            for (int64_t r = 0; r < rows; ++r) {
-                const Vec<S> d = load(a.grad_y + (row + r) * stride + i);
-                sum += a.scale ? d * row_scale(a, row + r, i) : d;
-            }
-            store(bias + i, sum);
+    }
+}
+
+// Adds the gradient of the packed bias from some rows.
+template <class S>
+JJ_INLINE void grad_bias(const Grouped<S>& a, int64_t first, int64_t last, S* bias) {
+    for (int64_t i = 0; i < a.layout.stride; i += kLanes<S>) {
+        Vec<S> sum = load(bias + i);
+        for (int64_t r = first; r < last; ++r) {
+            const Vec<S> d = load(a.grad_y + r * a.layout.stride + i);
+            sum += a.scale ? d * row_scale(a, r, i) : d;
         }
+        store(bias + i, sum);
     }
 }
 
@@ -318,7 +318,15 @@ static void grad_rows(const Grouped<S>& a, int64_t from, int64_t to, S* scratch,
 // scratch: kBlockRows * min(shifts, W) rows.
 template <class S>
 static void grouped_weight_grad(const Grouped<S>& a, int64_t first, int64_t last, S* scratch, S* sums) {
-    with_padded<S>(a.layout.padded, [&](auto p) { grad_rows<S, p.value>(a, first, last, scratch, sums); });
+    S* bias = sums + grouped_workspace(a) - a.layout.stride;
+    for (int64_t row = first; row < last; row += kDenseRows) {
+        const int64_t end = last - row < kDenseRows ? last : row + kDenseRows;
+        if (a.groups == 1)
+            dense_weight_grad(a, row, end, sums);
+        else
+            with_padded<S>(a.layout.padded, [&](auto p) { grad_rows<S, p.value>(a, row, end, scratch, sums); });
+        grad_bias(a, row, end, bias);
+    }
 }
 
 }  // namespace JJ_ISA

@@ -24,8 +24,8 @@ struct Index {
     JJ_INLINE explicit operator bool() const { return data != nullptr; }
 };
 
-// One piece of work: the whole rows [row, row_end), or the edges [edge, edge_end) of one long row, whose sum goes to
-// slot `partial` and is added up later in the order of the slots.
+// One piece of work: the whole rows [row, row_end) of the order of the pass, or the edges [edge, edge_end) of one
+// long row, whose sum goes to slot `partial` and is added up later in the order of the slots.
 struct Unit {
     int64_t row, row_end;
     int64_t edge, edge_end;
@@ -68,6 +68,8 @@ struct Graph {
     int64_t rows = 0, cols = 0, edges = 0;
     Index rowptr, col;            // CSR by target
     Index colptr, row, position;  // CSC by source; position of each edge in CSR order
+    Index order;                  // in which the DNA forward takes the targets; null: as they are numbered
+    JJ_INLINE int64_t at(int64_t i) const { return order ? order[i] : i; }
 };
 
 template <class S>
@@ -96,6 +98,7 @@ struct Dna {
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
     S* grad_weight = nullptr;       // [E] or null
+    S* grad_score = nullptr;        // [E, T, P] workspace, null when folded: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded
     const int64_t* grad_key_stride = nullptr;
     S* const* grad_value = nullptr;
@@ -161,7 +164,7 @@ struct Grouped {
     int64_t rows = 0;
     int64_t groups = 0, block = 0;  // g, d / g
     bool transpose = false;
-    int64_t shifts = 1;           // 1 where every group lies within a head
+    int64_t shifts = 1;           // 1 where every group lies within a head, or there is one group: dense.h
     const S* x = nullptr;         // [R, x_stride]
     int64_t x_stride = 0;
     const S* weight = nullptr;    // [g, block, block]

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "isa.h"
+#include "order.h"
 #include "parallel.h"
 #include "run.h"
 
@@ -57,9 +58,10 @@ void check_pointer(const Index& ptr, int64_t rows, int64_t edges, const char* na
 }
 
 Graph graph(int64_t rows, int64_t cols, int64_t edges, bool wide, Address rowptr, Address col, Address colptr,
-            Address row, Address position) {
+            Address row, Address position, Address order) {
     const auto index = [wide](Address a) { return Index{at<void>(a), wide}; };
-    Graph g{rows, cols, edges, index(rowptr), index(col), index(colptr), index(row), index(position)};
+    Graph g{rows, cols, edges, index(rowptr), index(col), index(colptr), index(row), index(position),
+            index(order)};
     check_pointer(g.rowptr, rows, edges, "rowptr");
     check_pointer(g.colptr, cols, edges, "colptr");
     return g;
@@ -180,7 +182,7 @@ Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups
     a.block = heads * channels / groups;
     a.transpose = transpose;
     const int64_t spanned = a.block / channels;
-    if (a.block <= channels && channels % a.block == 0)
+    if (groups == 1 || (a.block <= channels && channels % a.block == 0))
         a.shifts = 1;
     else if (a.block % channels == 0 && (spanned & (spanned - 1)) == 0)
         a.shifts = spanned;
@@ -268,6 +270,9 @@ void bind(nb::module_& m, const std::string& suffix) {
 NB_MODULE(_native, m) {
     nb::class_<jj::Graph>(m, "Graph");
     m.def("graph", &jj::graph);
+    m.def("community_order", [](const jj::Graph& g, uintptr_t order) {
+        jj::community_order(g, reinterpret_cast<void*>(order));
+    }, nb::call_guard<nb::gil_scoped_release>());
     m.def("isa", [] { return std::string(jj::active_isa().name); });
     m.def("available_isas", &jj::available_isas);
     m.def("set_isa", &jj::set_isa);

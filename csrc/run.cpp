@@ -4,8 +4,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "isa.h"
 #include "parallel.h"
@@ -25,13 +30,20 @@ int64_t edges_ahead(int64_t bytes_an_edge) {
     return std::clamp<int64_t>(kAheadBytes / bytes_an_edge, 1, 8);
 }
 
+constexpr std::size_t kHugePage = std::size_t(1) << 21;
+
 template <class S>
 class Buffer {
   public:
     explicit Buffer(int64_t size) {
         const std::size_t bytes = (static_cast<std::size_t>(size) * sizeof(S) / 64 + 1) * 64;
-        data_.reset(static_cast<S*>(std::aligned_alloc(64, bytes)));
+        const std::size_t align = bytes < kHugePage ? 64 : kHugePage;
+        data_.reset(static_cast<S*>(std::aligned_alloc(align, bytes)));
         if (!data_) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+        // Writes in no order to fresh small pages cost a fault each.
+        if (bytes >= kHugePage) madvise(data_.get(), bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
     }
     S* get() const { return data_.get(); }
 
@@ -40,6 +52,32 @@ class Buffer {
         void operator()(S* p) const { std::free(p); }
     };
     std::unique_ptr<S, Free> data_;
+};
+
+// A buffer that stays with the process, up to a size: fresh pages would cost more than the passes over it. A second
+// caller at the same time gets one of its own.
+template <class S>
+class KeptBuffer {
+  public:
+    explicit KeptBuffer(int64_t size) : lock_(mutex_, std::try_to_lock) {
+        const int64_t bytes = size * static_cast<int64_t>(sizeof(S));
+        if (!lock_ || bytes > kMost) {
+            own_ = std::make_unique<Buffer<char>>(bytes);
+        } else if (!kept_ || bytes > kept_size_) {
+            kept_.reset();
+            kept_ = std::make_unique<Buffer<char>>(bytes);
+            kept_size_ = bytes;
+        }
+    }
+    S* get() const { return reinterpret_cast<S*>((own_ ? own_ : kept_)->get()); }
+
+  private:
+    static constexpr int64_t kMost = int64_t(1) << 28;
+    static inline std::mutex mutex_;
+    static inline std::unique_ptr<Buffer<char>> kept_;
+    static inline int64_t kept_size_ = 0;
+    std::unique_lock<std::mutex> lock_;
+    std::unique_ptr<Buffer<char>> own_;
 };
 
 int64_t round_up(int64_t n, int64_t m) { return (n + m - 1) / m * m; }
@@ -64,7 +102,7 @@ struct Plan {
     int64_t partials = 0;
 };
 
-Plan make_plan(const Index& ptr, int64_t rows) {
+Plan make_plan(const Index& ptr, int64_t rows, const Index& order = {}) {
     Plan plan;
     int64_t first = 0, cost = 0;
     const auto flush = [&](int64_t end) {
@@ -72,11 +110,11 @@ Plan make_plan(const Index& ptr, int64_t rows) {
         first = end;
         cost = 0;
     };
-    for (int64_t v = 0; v < rows; ++v) {
-        const int64_t begin = ptr[v], end = ptr[v + 1];
+    for (int64_t i = 0; i < rows; ++i) {
+        const int64_t v = order ? order[i] : i, begin = ptr[v], end = ptr[v + 1];
         if (end - begin > kChunkEdges) {
-            flush(v);
-            first = v + 1;
+            flush(i);
+            first = i + 1;
             const int64_t slot = plan.partials;
             for (int64_t e = begin; e < end; e += kChunkEdges)
                 plan.units.push_back({v, v + 1, e, std::min(e + kChunkEdges, end), plan.partials++});
@@ -84,7 +122,7 @@ Plan make_plan(const Index& ptr, int64_t rows) {
             continue;
         }
         cost += end - begin + 1;
-        if (cost >= kUnitCost) flush(v + 1);
+        if (cost >= kUnitCost) flush(i + 1);
     }
     flush(rows);
     return plan;
@@ -144,7 +182,7 @@ S* add_softmax_slots(const Gat<S>& a, const LongRow& row) {
 
 template <class S>
 void run_dna_forward(Dna<S> a, int threads) {
-    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
+    const Plan plan = make_plan(a.graph.rowptr, a.graph.rows, a.graph.order);
     const int64_t stride = a.layout.stride, P = a.layout.padded;
     a.partial_size = round_up(stride + P, kAlign<S>);
     const Buffer<S> partials(plan.partials * a.partial_size);
@@ -160,33 +198,36 @@ void run_dna_forward(Dna<S> a, int threads) {
 
 template <class S>
 void run_dna_backward(Dna<S> a, int threads) {
-    const int64_t stride = a.layout.stride, P = a.layout.padded;
-    const int64_t tile = tile_scratch<S>(a.steps), rows = (a.folded ? 1 : 2) * a.steps;
-    a.ahead = edges_ahead(rows * stride * sizeof(S));
-    a.ahead_back = edges_ahead(2 * stride * sizeof(S));
+    const int64_t stride = a.layout.stride, P = a.layout.padded, rows = (a.folded ? 1 : 2) * a.steps;
+    const bool keep_scores = a.grad_query && !a.folded, by_source = keep_scores || a.grad_key || a.grad_weight;
+    const KeptBuffer<S> grad_score(keep_scores ? a.graph.edges * a.steps * P : 0);
+    a.grad_score = keep_scores ? grad_score.get() : nullptr;
+    if (by_source) {
+        const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
+        a.partial_size = rows * stride;
+        const Buffer<S> partials(plan.partials * a.partial_size);
+        a.partials = partials.get();
+        a.ahead_back = edges_ahead(2 * stride * sizeof(S));
+        run_units<S>(plan, a, kernels<S>().dna_backward_history, tile_scratch<S>(a.steps) + 2 * rows * stride, threads);
+        for (const LongRow& row : plan.long_rows) {
+            if (!a.grad_key) break;
+            const S* sum = add_slots(a.partials, a.partial_size, row);
+            write_history(a.grad_key, a.grad_key_stride, row.row, sum, a);
+            if (!a.folded)
+                write_history(a.grad_value, a.grad_value_stride, row.row, sum + a.steps * stride, a);
+        }
+    }
     if (a.grad_query) {
         const Plan plan = make_plan(a.graph.rowptr, a.graph.rows);
         a.partial_size = round_up(stride + P, kAlign<S>);
         const Buffer<S> partials(plan.partials * a.partial_size);
         a.partials = partials.get();
-        run_units<S>(plan, a, kernels<S>().dna_backward_query, tile, threads);
+        a.ahead = edges_ahead(a.steps * stride * sizeof(S));
+        run_units<S>(plan, a, kernels<S>().dna_backward_query, tile_scratch<S>(a.steps), threads);
         for (const LongRow& row : plan.long_rows) {
             const S* sum = add_slots(a.partials, a.partial_size, row);
             std::copy(sum, sum + stride, a.grad_query + row.row * stride);
             if (a.folded) std::copy(sum + stride, sum + stride + P, a.grad_bias + row.row * P);
-        }
-    }
-    if (a.grad_key) {
-        const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
-        a.partial_size = rows * stride;
-        const Buffer<S> partials(plan.partials * a.partial_size);
-        a.partials = partials.get();
-        run_units<S>(plan, a, kernels<S>().dna_backward_history, tile + 2 * rows * stride, threads);
-        for (const LongRow& row : plan.long_rows) {
-            const S* sum = add_slots(a.partials, a.partial_size, row);
-            write_history(a.grad_key, a.grad_key_stride, row.row, sum, a);
-            if (!a.folded)
-                write_history(a.grad_value, a.grad_value_stride, row.row, sum + a.steps * stride, a);
         }
     }
 }
@@ -230,7 +271,11 @@ void run_gat_backward(Gat<S> a, int threads) {
 
 template <class S>
 void run_spmm(Spmm<S> a, int threads) {
-    const Plan plan = make_plan(a.rowptr, a.rows);
+    Plan plan = make_plan(a.rowptr, a.rows);
+    // Pieces of long rows that gather from the same place go together.
+    std::stable_sort(plan.units.begin(), plan.units.end(), [&a](const Unit& one, const Unit& other) {
+        return one.partial >= 0 && (other.partial < 0 || a.col[one.edge] < a.col[other.edge]);
+    });
     const Buffer<S> partials(plan.partials * a.width);
     a.partials = partials.get();
     parallel_for(static_cast<int64_t>(plan.units.size()), threads,

@@ -237,10 +237,11 @@ JJ_INLINE Mask<S> keep_lanes(typename Types<S>::Word words, K key, uint32_t step
     return __builtin_convertvector(keep, Mask<S>);
 }
 
-// Prefetch a row of `bytes` bytes.
+// Prefetch a row of `bytes` bytes, to read it or to write it.
+template <int Write = 0>
 JJ_INLINE void prefetch(const void* p, int64_t bytes) {
     const char* c = static_cast<const char*>(p);
-    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(c + i, 0, 3);
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(c + i, Write, 3);
 }
 
 // A strided run of vectors, in registers where the length N is known and in memory (N = 0) where not.

@@ -128,7 +128,8 @@ def test_dropout_is_the_reference_mask(dtype: torch.dtype) -> None:
 def layer_arguments(heads: int, groups: int) -> tuple[object, ...]:
     adj = Adjacency.build(random_graph(NODES, 60), num_nodes=NODES)
     rows = [native.pack(torch.randn(NODES, 8, dtype=torch.float64), heads).requires_grad_() for _ in range(2)]
-    structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, torch.rand(60, dtype=torch.float64))
+    weight = torch.rand(60, dtype=torch.float64)
+    structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight, adj.order)
     return (None, rows, *projections(8, groups, True, torch.float64), *structure, heads, 0.3, torch.tensor(4))
 
 

@@ -485,3 +485,25 @@ def test_bad_input():
         native.spmm(*csr, None, x, accumulate=True)
     with pytest.raises(ValueError, match="unknown or not supported"):
         native.set_isa("mmx")
+
+
+def test_order_changes_no_bit(isa):
+    adj = make_graph("hub")
+    order = adj.order
+    assert order is not None
+    assert torch.equal(order.sort()[0].long(), torch.arange(adj.num_nodes))
+    query, key, value = torch.randn(3, adj.num_nodes, native.row_stride(4, 3, torch.float32))
+    options = {"heads": 4, "channels": 3, "scale": 0.5, "dropout_p": 0.4, "seed": 3}
+    arguments = (Csr(adj.rowptr, adj.col), None, query, [key], [value], None)
+    plain = native.dna_forward(*arguments, **options)[0]
+    ordered = native.dna_forward(*arguments, **options, order=order)[0]
+    assert torch.equal(plain, ordered)
+
+
+def test_order_puts_communities_together() -> None:
+    group = torch.randperm(40) % 2  # two cliques
+    pairs = torch.cartesian_prod(torch.arange(40), torch.arange(40))
+    pairs = pairs[(group[pairs[:, 0]] == group[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
+    order = Adjacency.build(pairs.T, num_nodes=40).order
+    assert order is not None
+    assert int((group[order.long()].diff() != 0).sum()) == 1

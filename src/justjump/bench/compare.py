@@ -136,15 +136,16 @@ def measure(
 def work(case: str) -> tuple[float, float]:
     """Bytes gathered along edges and floating point operations of the attention of a DNA case, forward + backward.
 
-    Forward and the pass for the query gather T rows an edge (2 T where keys and values are apart), the pass for the
-    history gathers 2. Forward: a dot product and a weighted sum a row; backward: three and four of these.
+    Forward gathers T rows an edge (2 T where keys and values are apart), the pass for the query T, the pass for the
+    history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where keys and values
+    are apart), for the history four.
     """
     c = CASES[case]
     if not c.kind.startswith("DNA"):
         return 0.0, 0.0
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
-    per_row = 1 if c.groups % c.heads == 0 else 2
+    folded = c.groups % c.heads == 0
     lengths = [c.steps] if c.kind.endswith("layer") else range(1, c.steps + 1)
-    gathered = sum(4 * c.channels * edges * (2 * per_row * t + 2) for t in lengths)
-    flop = sum(18 * c.channels * edges * t for t in lengths)
+    gathered = sum(4 * c.channels * edges * ((2 if folded else 3) * t + 2) for t in lengths)
+    flop = sum((18 if folded else 14) * c.channels * edges * t for t in lengths)
     return float(gathered), float(flop)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from justjump.ops import reference
+from justjump.ops import native, reference
 from justjump.ops.sparse import SparseMatrix, by_rows
 
 Aggregate = Literal["gcn", "mean", "sum"]
@@ -107,6 +107,14 @@ class Adjacency(SparseMatrix):
     def target(self) -> Tensor:
         """``[E]`` target of each edge in CSR order."""
         return reference.edge_targets(self.rowptr)
+
+    @cached_property
+    @torch.inference_mode(False)
+    def order(self) -> Tensor | None:
+        """``[N]`` nodes with communities together, for passes that gather much; None without native kernels."""
+        if not native.available() or self.device.type != "cpu":
+            return None
+        return native.community_order(self.rowptr, self.col)
 
     @property
     def edge_index(self) -> Tensor:

@@ -45,7 +45,8 @@ def dna_layer(
         ``[N, stride]``
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
-    out: Tensor = _forward(newest, list(attended), *projections, *structure, heads, dropout_p, seed)[0]
+    order = None if _folds(projections.query, heads) else adj.order
+    out: Tensor = _forward(newest, list(attended), *projections, *structure, order, heads, dropout_p, seed)[0]
     return out
 
 
@@ -65,12 +66,13 @@ def _forward(
     row: Tensor,
     position: Tensor,
     weight: Tensor,
+    order: Tensor | None,
     heads: int,
     dropout_p: float,
     seed: Tensor,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and what backward needs: folded (query, folded query, score bias, aggregate, total weight), or
-    separate (query, keys..., values...)."""
+    separate (query, keys and values [N, 2, T, stride]): one row a source to gather."""
     csr, history = native.Csr(rowptr, col), _steps(attended)
     channels = wq.size(0) * wq.size(1) // heads
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
@@ -80,10 +82,13 @@ def _forward(
     )
     query = linear(history[-1] if newest is None else newest, wq, bq)
     if not _folds(wq, heads):
-        keys = [linear(x, wk, bk) for x in history]
-        values = [linear(x, wv, bv) for x in history]
-        out, _, _ = attend(csr, weight, query, keys, values, None)
-        return out, [query, *keys, *values]
+        both = query.new_empty(query.size(0), 2, len(history), query.size(1))
+        keys, values = _keys_values(both)
+        for x, key, value in zip(history, keys, values, strict=True):
+            linear(x, wk, bk, out=key)
+            linear(x, wv, bv, out=value)
+        out, _, _ = attend(csr, weight, query, keys, values, None, order=order)
+        return out, [query, both]
     folded, bias = _linear_dot(query, wk, bk, heads, channels)
     aggregate, total, _ = attend(csr, weight, folded, history, None, bias)
     assert total is not None
@@ -126,7 +131,7 @@ def _backward(
     grad_attended = [x.new_empty(x.shape) for x in attended]
     grad_history = _steps(grad_attended)
     if not _folds(wq, heads):
-        keys, values = saved[1 : 1 + len(history)], saved[1 + len(history) :]
+        keys, values = _keys_values(saved[1])
         grad_query, _, grad_keys, grad_values, _ = attend_backward(
             csr, csc, weight, query, keys, values, None, grad, None
         )
@@ -158,13 +163,13 @@ def _backward(
 
 
 @_forward.register_fake
-def _(newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, heads, dropout_p, seed):  # type: ignore[no-untyped-def]
+def _(newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, *_):  # type: ignore[no-untyped-def]
     last = attended[-1] if newest is None else newest
     rows, head_row = last.new_empty(last.size(0), last.size(-1)), (last.size(0), native.padded_heads(heads))
     like = torch.empty_like
     if not _folds(wq, heads):
         steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
-        return rows, [like(rows) for _ in range(1 + 2 * steps)]
+        return rows, [like(rows), rows.new_empty(rows.size(0), 2, steps, rows.size(1))]
     return rows, [like(rows), like(rows), rows.new_empty(head_row), like(rows), rows.new_empty(head_row)]
 
 
@@ -176,7 +181,7 @@ def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no
 
 
 def _setup(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    newest, attended, wq, bq, wk, bk, wv, bv, *structure, ctx.heads, ctx.dropout_p, seed = inputs
+    newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed = inputs
     ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
@@ -186,12 +191,12 @@ def _autograd(ctx, grad, _):  # type: ignore[no-untyped-def]
     newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
     structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
     if grad is None:
-        return (None, [None] * ctx.attended) + (None,) * 15
+        return (None, [None] * ctx.attended) + (None,) * 16
     grads = _backward(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, ctx.heads, ctx.dropout_p, seed)
     weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
     for place, wanted in zip((1, 3, 5), ctx.biased, strict=True):
         weights[place] = weights[place] if wanted else None
-    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 9
+    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 10
 
 
 _forward.register_autograd(_autograd, setup_context=_setup)
@@ -204,6 +209,12 @@ def _folds(weight: Tensor, heads: int) -> bool:
 def _steps(attended: Sequence[Tensor]) -> list[Tensor]:
     """The T representations ``[N, stride]`` one by one, as views."""
     return [step for x in attended for step in (x.unbind(1) if x.dim() == 3 else [x])]
+
+
+def _keys_values(both: Tensor) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+    """``[N, 2, T, stride]`` as T keys and T values ``[N, stride]``, views."""
+    keys, values = both.unbind(1)
+    return keys.unbind(1), values.unbind(1)
 
 
 def _linear_dot(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int, channels: int) -> tuple[Tensor, Tensor]:

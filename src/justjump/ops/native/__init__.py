@@ -12,7 +12,7 @@ padding of every packed input must be zero; the padding of every output is.
 from justjump.ops.native.dna import dna_backward, dna_forward
 from justjump.ops.native.dropout import dropout_relu, dropout_relu_backward
 from justjump.ops.native.gat import GatSaved, gat_backward, gat_forward
-from justjump.ops.native.graph import Csc, Csr
+from justjump.ops.native.graph import Csc, Csr, community_order
 from justjump.ops.native.grouped import grouped_linear, grouped_linear_dot, grouped_linear_weight_grad
 from justjump.ops.native.layout import pack, padded_heads, row_stride, unpack
 from justjump.ops.native.module import (
@@ -33,6 +33,7 @@ __all__ = [
     "GatSaved",
     "available",
     "available_isas",
+    "community_order",
     "dna_backward",
     "dna_forward",
     "dropout_relu",

@@ -27,6 +27,7 @@ def dna_forward(
     scale: float,
     dropout_p: float = 0.0,
     seed: int = 0,
+    order: Tensor | None = None,
     return_attention: bool = False,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Attention of every edge to the T former representations of its source, summed by target.
@@ -40,13 +41,15 @@ def dna_forward(
         query: ``[N, stride]`` packed
         keys, values: T tensors ``[M, stride]``, packed, each with a row stride of its own
         bias: ``[N, P]``, with ``values=None`` only
+        order: ``[N]`` in which to take the targets, a permutation; it changes no bit of the result
 
     Returns:
         ``[N, stride]``, the sums of the weights ``[N, P]`` or None, the weights before dropout ``[E, T, H]`` or None
     """
     call = _kernel("dna", query)
     layout = _Layout(heads, channels, query)
-    common, nodes = _dna_arguments(csr, None, weight, query, keys, values, bias, layout, scale, dropout_p, seed)
+    graph = (csr, None, order)
+    common, nodes = _dna_arguments(graph, weight, query, keys, values, bias, layout, scale, dropout_p, seed)
     out = query.new_empty(nodes, layout.stride)
     total = None if bias is None else query.new_empty(nodes, layout.padded)
     attention = query.new_empty(csr.col.numel(), len(keys), heads) if return_attention else None
@@ -93,15 +96,14 @@ def dna_backward(
     """
     call = _kernel("dna", query)
     layout = _Layout(heads, channels, query)
-    common, nodes = _dna_arguments(csr, csc, weight, query, keys, values, bias, layout, scale, dropout_p, seed)
+    graph = (csr, csc, None)
+    common, nodes = _dna_arguments(graph, weight, query, keys, values, bias, layout, scale, dropout_p, seed)
     folded = bias is not None
     _dense("grad_out", grad_out, query.dtype, (nodes, layout.stride))
     if folded:
         if grad_total is None:
             raise ValueError("grad_total is None, expected the gradient of the sums of the weights")
         _dense("grad_total", grad_total, query.dtype, (nodes, layout.padded))
-    if need_weight and not need_query:
-        raise ValueError("need_weight=True takes need_query=True: one pass computes both")
     shape = (csc.colptr.numel() - 1, layout.stride)
     if need_history:
         grad_keys = _gradients("grad_keys", grad_keys, keys, shape, accumulate)
@@ -133,8 +135,7 @@ def dna_backward(
 
 
 def _dna_arguments(
-    csr: Csr,
-    csc: Csc | None,
+    structure: tuple[Csr, Csc | None, Tensor | None],
     weight: Tensor | None,
     query: Tensor,
     keys: Sequence[Tensor],
@@ -149,8 +150,9 @@ def _dna_arguments(
         raise ValueError("bias belongs to the folded form: give either values or bias")
     if values is not None and len(values) != len(keys):
         raise ValueError(f"there are {len(values)} values, but {len(keys)} keys")
+    csr, csc, order = structure
     sources = keys[0].size(0) if len(keys) else csc.colptr.numel() - 1 if csc is not None else 0
-    graph, nodes = _graph(csr, csc, sources)
+    graph, nodes = _graph(csr, csc, sources, order)
     _edge_weight(weight, csr.col.numel(), query.dtype)
     _dense("query", query, query.dtype, (nodes, layout.stride))
     if bias is not None:

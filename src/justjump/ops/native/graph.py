@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from justjump.ops.native.checks import _compressed, _index
+from justjump.ops.native.checks import _address, _compressed, _index
 from justjump.ops.native.module import _module
 
 
@@ -26,7 +26,7 @@ class Csc(NamedTuple):
     position: Tensor  # [E]
 
 
-def _graph(csr: Csr, csc: Csc | None, sources: int) -> tuple[Any, int]:
+def _graph(csr: Csr, csc: Csc | None, sources: int, order: Tensor | None = None) -> tuple[Any, int]:
     """The kernels' view of the graph and the number of targets."""
     rows, edges = _compressed("rowptr", csr.rowptr, "col", csr.col)
     by_source = (0, 0, 0)
@@ -35,5 +35,16 @@ def _graph(csr: Csr, csc: Csc | None, sources: int) -> tuple[Any, int]:
         _index("position", csc.position, csr.col.dtype, edges)
         _index("colptr", csc.colptr, csr.col.dtype, sources + 1)
         by_source = (csc.colptr.data_ptr(), csc.row.data_ptr(), csc.position.data_ptr())
+    if order is not None:
+        _index("order", order, csr.col.dtype, rows)
     wide = csr.col.dtype == torch.int64
-    return _module().graph(rows, sources, edges, wide, csr.rowptr.data_ptr(), csr.col.data_ptr(), *by_source), rows
+    addresses = (csr.rowptr.data_ptr(), csr.col.data_ptr(), *by_source, _address(order))
+    return _module().graph(rows, sources, edges, wide, *addresses), rows
+
+
+def community_order(rowptr: Tensor, col: Tensor) -> Tensor:
+    """The nodes of a graph, communities together: work in this order finds more of what it gathers in the caches."""
+    graph, nodes = _graph(Csr(rowptr, col), None, rowptr.numel() - 1)
+    order = col.new_empty(nodes)
+    _module().community_order(graph, order.data_ptr())
+    return order
