@@ -42,6 +42,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "row-normalised features": {"normalize_features": True},
     "row-normalised features, patience 100": {"normalize_features": True, "patience": 100},
     "stratified splits": {"stratified": True},
+    "stratified splits, patience 50": {"stratified": True, "patience": 50},
     "no weight decay on biases": {"decay": "weights"},
     "no dropout on the input, patience 50": {"input_dropout": 0.0, "patience": 50},
     "no dropout on the input, patience 10 from epoch 100": {"input_dropout": 0.0, "patience_start": 100},
@@ -65,7 +66,7 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with raw dataset files")
     parser.add_argument("--dataset", nargs="+", default=DATASETS)
     parser.add_argument("--model", nargs="+", default=MODELS)
-    parser.add_argument("--without", default="\0", help="leave out readings whose name has this word")
+    parser.add_argument("--reading", nargs="+", default=[""], help="readings whose name has one of these words")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--markdown", type=Path)
@@ -74,7 +75,7 @@ def main() -> None:
     todo = {
         name: {cell: jobs(reading, *cell, options.splits, options.data_dir) for cell in cells}
         for name, reading in READINGS.items()
-        if options.without not in name
+        if any(word in name for word in options.reading)
     }
     every = [job for cell_jobs in todo.values() for own in cell_jobs.values() for job in own]
 

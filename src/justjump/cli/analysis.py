@@ -1,1 +1,106 @@
 """See what a trained network does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from justjump.cli.app import AsJson, DataDir, app
+
+RunFolder = Annotated[
+    Path, typer.Argument(help="Folder of a run, or of several splits (the best on validation is used).")
+]
+GraphName = Annotated[
+    str | None,
+    typer.Option("--graph", help="A dataset's name, an .npz file, or a folder with CSV files; else the run's dataset."),
+]
+Directed = Annotated[bool, typer.Option("--directed", help="Take the edges of --graph in one direction.")]
+
+
+@app.command()
+def influence(
+    run: RunFolder,
+    against: Annotated[Path | None, typer.Option(help="A second run to show beside the first.")] = None,
+    node: Annotated[str | None, typer.Option(help="The node to look at: its number or name.")] = None,
+    pick: Annotated[
+        bool, typer.Option("--pick", help="Look at a node that RUN gets right and --against gets wrong.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="All nodes: a table, and the influence by distance.")] = False,
+    hops: Annotated[int, typer.Option(min=1, help="Draw the nodes within so many hops.")] = 2,
+    output: Annotated[
+        Path | None, typer.Option(help="A picture's name (.png, .pdf, .svg, or all three), with --all a .parquet file.")
+    ] = None,
+    graph: GraphName = None,
+    directed: Directed = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which nodes influence a node: the exact Jacobian of its final representation (Figure 2 of the paper).
+
+    Example: justjump influence runs/dna --against runs/gcn-pool --pick --output figure2
+    Example: justjump influence runs/dna --against runs/gcn-pool --all --output influence.parquet
+    """
+    if (node is not None) + pick + every != 1:
+        raise typer.BadParameter("name one node with --node, or use --pick or --all")
+    if pick and against is None:
+        raise typer.BadParameter("--pick compares two runs: name the second one with --against")
+    if as_json and not every:
+        raise typer.BadParameter("--json is for --all: one node makes a picture")
+    from justjump.analysis import commands
+
+    folders = [run] if against is None else [run, against]
+    if every:
+        commands.influence_of_all(folders, output or Path("influence.parquet"), graph, directed, data_dir, as_json)
+    else:
+        commands.influence_of_one(folders, node, hops, output or Path("influence"), graph, directed, data_dir)
+
+
+@app.command()
+def attention(
+    run: RunFolder,
+    by: Annotated[
+        Literal["all", "layer", "head", "class"],
+        typer.Option(help="One plot for all weights, or one for each of these."),
+    ] = "all",
+    layer: Annotated[int | None, typer.Option(min=1, help="The layer to look at; the last by default.")] = None,
+    output: Annotated[
+        Path,
+        typer.Option(help="A picture's name (.png, .pdf, .svg, or all three); a .parquet of the numbers joins it."),
+    ] = Path("attention"),
+    weights: Annotated[Path | None, typer.Option(help="Write every single weight to this .parquet file, too.")] = None,
+    graph: GraphName = None,
+    directed: Directed = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show what the edges of a DNA network attend to, and how much they refuse (Figure 3 of the paper).
+
+    Example: justjump attention runs/dna --by head --output figure3
+    """
+    if layer is not None and by == "layer":
+        raise typer.BadParameter("--by layer shows all layers: leave out --layer")
+    from justjump.analysis import commands
+
+    commands.attention(run, by, layer, output, weights, graph, directed, data_dir)
+
+
+@app.command()
+def explore(
+    run: RunFolder,
+    against: Annotated[Path | None, typer.Argument(help="Folder of a second run to show beside the first.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 = any free one.")] = 8050,
+    graph: GraphName = None,
+    directed: Directed = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Look at one run, or two side by side, on a page of this machine: neighbourhoods, influence, attention, mistakes.
+
+    Example: justjump explore runs/dna runs/gcn
+    """
+    try:
+        from justjump.analysis.explore import open_session, serve
+    except ModuleNotFoundError as error:
+        raise RuntimeError(f"the page needs {error.name}: pip install 'justjump[explore]'") from error
+
+    serve(open_session([run] if against is None else [run, against], graph, directed, data_dir), port)

@@ -1,0 +1,128 @@
+"""What the edges of a DNA network attend to."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from justjump.data import Graph
+from justjump.nn import DNAConv, NodeClassifier
+from justjump.ops import reference
+from justjump.ops.blocks import edge_blocks
+from justjump.train import Inputs, prepare
+
+
+class LayerAttention(NamedTuple):
+    """What one edge attends to in one layer.
+
+    Attributes:
+        layer: its number, counted from 1
+        steps: ``[t]`` the representations h^(s) that it may attend to; s = 0 are the projected features
+        weight: ``[H, t]`` the share of each
+        refused: ``[H]`` the share given to none
+    """
+
+    layer: int
+    steps: list[int]
+    weight: np.ndarray
+    refused: np.ndarray
+
+
+class AttentionBlock(NamedTuple):
+    """What some edges attend to in one layer.
+
+    Attributes:
+        source, target: ``[e]`` of each edge; self-loops are among them
+        weight: ``[e, t, H]`` the share of each former representation
+        refused: ``[e, H]`` the share given to none
+    """
+
+    source: Tensor
+    target: Tensor
+    weight: Tensor
+    refused: Tensor
+
+
+def edge_attention(
+    model: NodeClassifier, graph: Graph | Inputs, target: int, source: int, layer: int | None = None
+) -> list[LayerAttention]:
+    """What the edge ``target <- source`` attends to, layer by layer, or in one layer (counted from 1).
+
+    >>> from justjump.data import load
+    >>> from justjump.nn import ModelConfig
+    >>> cora = load("cora")
+    >>> model = NodeClassifier(ModelConfig(layers=2, hidden=16), cora.num_features, cora.num_classes)
+    >>> [found.weight.shape for found in edge_attention(model, cora, target=0, source=8)]
+    [(8, 1), (8, 2)]
+    """
+    inputs = graph if isinstance(graph, Inputs) else prepare(graph)
+    adj = inputs.adj.with_self_loops()
+    for node in (target, source):
+        if not 0 <= node < adj.num_nodes:
+            raise ValueError(f"there is no node {node}: the graph has nodes 0 to {adj.num_nodes - 1}")
+    if source not in adj.col[adj.rowptr[target] : adj.rowptr[target + 1]]:
+        raise ValueError(f"there is no edge from node {source} to node {target}")
+    layers = range(1, model.config.layers + 1) if layer is None else [_checked(model, layer)]
+    ends = [h[[target, source]] for h in _history(model, inputs)]
+    edge = torch.tensor([0]), torch.tensor([1])
+    found = []
+    for number in layers:
+        weight = reference.dna_edge_attention(*_query_and_key(model, ends, number), *edge)[0].T  # [H, t]
+        found.append(LayerAttention(number, attended(model, number), weight.numpy(), (1 - weight.sum(1)).numpy()))
+    return found
+
+
+def attention_blocks(
+    model: NodeClassifier, graph: Graph | Inputs, layer: int | None = None
+) -> Iterator[AttentionBlock]:
+    """What the edges attend to in one layer (counted from 1; the last by default), some edges at a time.
+
+    No tensor of all edges is held: the blocks together are :meth:`NodeClassifier.attention
+    <justjump.nn.NodeClassifier.attention>`.
+    """
+    inputs = graph if isinstance(graph, Inputs) else prepare(graph)
+    adj = inputs.adj.with_self_loops()
+    layer = model.config.layers if layer is None else _checked(model, layer)
+    query, key = _query_and_key(model, _history(model, inputs), layer)
+    for e in edge_blocks(adj.num_edges, key[0].numel()):
+        weight = reference.dna_edge_attention(query, key, adj.target[e], adj.col[e])
+        yield AttentionBlock(adj.col[e], adj.target[e], weight, 1 - weight.sum(1))
+
+
+@torch.no_grad()
+def _history(model: NodeClassifier, inputs: Inputs) -> list[Tensor]:
+    """All representations, without dropout."""
+    if model.config.model != "dna":
+        raise ValueError(f"model={model.config.model!r} has no attention over former representations: use 'dna'")
+    training = model.training
+    try:
+        return model.eval().representations(inputs.x, inputs.adj.with_self_loops())
+    finally:
+        model.train(training)
+
+
+@torch.no_grad()
+def _query_and_key(model: NodeClassifier, history: list[Tensor], layer: int) -> tuple[Tensor, Tensor]:
+    """Of some nodes in one layer, given all their representations. ``[n, H, C], [n, t, H, C]``"""
+    head = _conv(model, layer).multi_head
+    former = torch.stack([history[s] for s in attended(model, layer)], dim=1)
+    return head.split(head.lin_q(history[layer - 1])), head.split(head.lin_k(former))
+
+
+def attended(model: NodeClassifier, layer: int) -> list[int]:
+    """The representations h^(s) that a layer (counted from 1) attends to; s = 0 are the projected features."""
+    return _conv(model, layer).attended(layer)
+
+
+def _conv(model: NodeClassifier, layer: int) -> DNAConv:
+    conv = model.convs[layer - 1]
+    assert isinstance(conv, DNAConv)
+    return conv
+
+
+def _checked(model: NodeClassifier, layer: int) -> int:
+    if not 1 <= layer <= model.config.layers:
+        raise ValueError(f"there is no layer {layer}: the network has layers 1 to {model.config.layers}")
+    return layer

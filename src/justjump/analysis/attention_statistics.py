@@ -1,0 +1,125 @@
+"""The distribution of attention weights, counted while the edges stream by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from justjump.analysis.attention import AttentionBlock, attended, attention_blocks
+from justjump.nn import NodeClassifier
+from justjump.train import Inputs
+
+By = Literal["all", "layer", "head", "class"]
+# Weights are counted in bins this fine: quantiles are right to half of 1 / BINS.
+BINS = 4096
+QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
+
+
+@dataclass(frozen=True)
+class Box:
+    """One distribution: what a share is given to, and how the shares of all edges (and heads) are spread.
+
+    Attributes:
+        layer: counted from 1
+        head, label: the head (from 0) or the target's class that it is restricted to, or None
+        given_to: the number s of the representation h^(s), or None for the refused share
+        count: number of weights
+        low, q1, median, q3, high: quantiles 1, 25, 50, 75 and 99 %
+    """
+
+    layer: int
+    head: int | None
+    label: int | None
+    given_to: int | None
+    count: int
+    mean: float
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    largest: float
+
+
+def attention_statistics(
+    model: NodeClassifier, inputs: Inputs, by: By = "all", layer: int | None = None, classes: int = 0
+) -> list[Box]:
+    """Distributions of the weights of one layer (by default the last), or of each.
+
+    Args:
+        model: a DNA network
+        inputs: the graph
+        by: one distribution for all edges and heads of the layer (``"all"``), for each ``"head"``, for each
+            ``"class"`` of target nodes (those without a label are left out), or ``"all"`` in each ``"layer"``
+        layer: counted from 1
+        classes: number of classes
+    """
+    if by == "layer":
+        layers = range(1, model.config.layers + 1)
+        return [box for t in layers for box in attention_statistics(model, inputs, "all", t)]
+    layer = model.config.layers if layer is None else layer
+    groups = {"all": 1, "head": model.config.heads, "class": classes}[by]
+    counts: _Counts | None = None
+    for block in attention_blocks(model, inputs, layer):
+        share = torch.cat([block.weight, block.refused[:, None]], dim=1)  # [e, t + 1, H]
+        counts = counts or _Counts(groups, share.size(1))
+        group = _groups(by, block, inputs.labels)  # [e, H]
+        known = group >= 0
+        for s in range(share.size(1)):
+            counts.add(s, group[known], share[:, s][known])
+    assert counts is not None
+    found = []
+    for group_number in range(groups):
+        where: dict[str, Any] = {
+            "layer": layer,
+            "head": group_number if by == "head" else None,
+            "label": group_number if by == "class" else None,
+        }
+        for place, step in enumerate([*attended(model, layer), None]):
+            if counts.total(group_number, place):
+                found.append(Box(**where, given_to=step, **counts.summary(group_number, place)))
+    return found
+
+
+def _groups(by: By, block: AttentionBlock, labels: Tensor) -> Tensor:
+    """Which distribution each weight of a block counts for, -1 for none. ``[e, H]``"""
+    edges, heads = block.refused.shape
+    if by == "class":
+        return labels[block.target.long()][:, None].expand(edges, heads)
+    return torch.arange(heads).expand(edges, heads) if by == "head" else torch.zeros(edges, heads, dtype=torch.long)
+
+
+class _Counts:
+    """A histogram of weights for each group and place."""
+
+    def __init__(self, groups: int, places: int) -> None:
+        self.bins = np.zeros((groups, places, BINS), dtype=np.int64)
+        self.sum = np.zeros((groups, places))
+        self.max = np.zeros((groups, places))
+
+    def add(self, place: int, group: Tensor, share: Tensor) -> None:
+        groups = len(self.bins)
+        share = share.double().clamp(0, 1)
+        key = group * BINS + (share * BINS).long().clamp(max=BINS - 1)
+        self.bins[:, place] += torch.bincount(key, minlength=groups * BINS).view(groups, BINS).numpy()
+        self.sum[:, place] += torch.bincount(group, share, minlength=groups).numpy()
+        top = torch.zeros(groups, dtype=torch.double).scatter_reduce(0, group, share, "amax")
+        self.max[:, place] = np.maximum(self.max[:, place], top.numpy())
+
+    def total(self, group: int, place: int) -> int:
+        return int(self.bins[group, place].sum())
+
+    def summary(self, group: int, place: int) -> dict[str, Any]:
+        total, below = self.total(group, place), np.cumsum(self.bins[group, place])
+        middle = (np.searchsorted(below, np.array(QUANTILES) * total) + 0.5) / BINS
+        names = ("low", "q1", "median", "q3", "high")
+        return {
+            "count": total,
+            "mean": float(self.sum[group, place] / total),
+            **dict(zip(names, middle.tolist(), strict=True)),
+            "largest": float(self.max[group, place]),
+        }

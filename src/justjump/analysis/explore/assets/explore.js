@@ -1,0 +1,86 @@
+// Colours live in explore.css; this file hands them to Cytoscape, which draws on a canvas that CSS does not reach.
+(function () {
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const CLASSES = 16; // as many as explore.css has colours for; further classes use them again
+
+  function backgrounds(colouring) {
+    if (colouring === "influence") {
+      const ramp = `mapData(level, 0, 1, ${colour("--influence-low")}, ${colour("--influence-high")})`;
+      return [{ selector: "node", style: { "background-color": ramp } }];
+    }
+    const unknown = { selector: `.${colouring}-unknown`, style: { "background-color": colour("--unknown") } };
+    const known = Array.from({ length: 4 * CLASSES }, (_, number) => ({
+      selector: `.${colouring}-${number}`,
+      style: { "background-color": colour(`--class-${number % CLASSES}`) },
+    }));
+    return [unknown, ...known];
+  }
+
+  function stylesheet(colouring, edge) {
+    const text = { color: colour("--text"), "text-outline-color": colour("--surface"), "text-outline-width": 2 };
+    const label = { label: "data(label)", "font-size": 11, "min-zoomed-font-size": 8, "text-valign": "bottom", "text-margin-y": 3 };
+    const font = { "font-family": "system-ui, sans-serif" };
+    const size = { width: 18, height: 18, "border-width": 1, "border-color": colour("--node-border") };
+    const chosen = edge ? `#edge-${Math.min(edge.target, edge.source)}-${Math.max(edge.target, edge.source)}` : null;
+    return [
+      { selector: "node", style: { ...text, ...label, ...font, ...size } },
+      { selector: ".hop-0", style: { width: 32, height: 32, "font-size": 14, "font-weight": "bold", "border-width": 3, "border-color": colour("--text"), "z-index": 3 } },
+      { selector: ".hop-1", style: { width: 22, height: 22 } },
+      ...backgrounds(colouring),
+      { selector: ".wrong", style: { "border-width": 3, "border-style": "dashed", "border-color": colour("--wrong") } },
+      { selector: "edge", style: { width: 1.5, "line-color": colour("--edge"), "curve-style": "straight" } },
+      { selector: "edge.directed", style: { "target-arrow-shape": "triangle", "target-arrow-color": colour("--edge") } },
+      ...(chosen ? [{ selector: chosen, style: { width: 5, "line-color": colour("--accent"), "z-index": 2 } }] : []),
+      { selector: ":active", style: { "overlay-opacity": 0.15 } },
+    ];
+  }
+
+  // A part is text, a list of parts, or an element as Dash writes it. Text stays text, whatever is in it.
+  function build(part) {
+    if (part === null || part === undefined) return [];
+    if (Array.isArray(part)) return part.flatMap(build);
+    if (typeof part !== "object") return [document.createTextNode(part)];
+    const { children, className, style = {}, ...attributes } = part.props;
+    const element = document.createElement(part.type);
+    if (className) element.className = className;
+    Object.entries(style).forEach(([name, value]) => element.style.setProperty(name, value));
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    element.append(...build(children));
+    return [element];
+  }
+
+  function draw(parts) {
+    Object.entries(parts || {}).forEach(([id, part]) => document.getElementById(id).replaceChildren(...build(part)));
+  }
+
+  const set = (id, data) => window.dash_clientside.set_props(id, { data });
+  const chooseNode = ({ node }) => set("node", Number(node));
+  const chooseEdge = ({ to, from }) => set("edge", { target: Number(to), source: Number(from) });
+  const noEdge = () => null;
+  const about = (node) => node.about;
+  const functions = { stylesheet, draw, chooseNode, chooseEdge, noEdge, about };
+  window.dash_clientside = Object.assign({}, window.dash_clientside, { explore: functions });
+
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", () => set("theme", dark.matches));
+
+  // What a button brings up may be out of sight, and the button itself is replaced: go where the news is.
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[data-node], button[data-target]");
+    if (!button) return;
+    const { node, target: to, source: from } = button.dataset;
+    node === undefined ? chooseEdge({ to, from }) : chooseNode({ node });
+    const news = document.getElementById(node === undefined ? "edge-0" : "facts");
+    news.closest("section, article").scrollIntoView({ block: "nearest" });
+    news.focus({ preventScroll: true });
+  });
+
+  // Dash keeps silent when its server is gone.
+  const fetch = window.fetch;
+  window.fetch = (...request) =>
+    fetch(...request).catch((error) => {
+      const message = document.getElementById("message");
+      if (message) message.textContent = "The server of this page has stopped: start justjump explore again, then reload.";
+      throw error;
+    });
+})();

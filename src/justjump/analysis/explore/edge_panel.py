@@ -1,0 +1,86 @@
+"""What an edge attends to, layer by layer and head by head."""
+
+from __future__ import annotations
+
+import numpy as np
+from dash import html
+
+from justjump.analysis import LayerAttention
+from justjump.analysis.explore.panels import Part, edge_button
+from justjump.analysis.explore.session import Session
+
+HINT = "Click an edge, or “edge” in the list of influences."
+
+
+def edge_title(session: Session, target: int, source: int) -> list[Part]:
+    """Which edge it is, and a button for the other direction where there is one."""
+    names = session.names[target], session.names[source]
+    taker, giver = (html.Span(name, className="name") for name in names)
+    if target == source:
+        return [html.Span(["What ", taker, " takes from itself"])]
+    back = ((session.graph.edge_index[0] == target) & (session.graph.edge_index[1] == source)).any()
+    turn = edge_button("other direction", f"Show what {names[1]} takes from {names[0]}", source, target)
+    return [html.Span(["What ", taker, " takes from ", giver]), *([turn] if back else [])]
+
+
+def edge_panel(session: Session, number: int, target: int, source: int) -> list[Part]:
+    """The attention of one run's edge; for a model without it, the weight that the edge has."""
+    config = session.runs[number].run.config
+    layers = session.attention(number, target, source)
+    if layers is None:
+        return [html.P(_without_attention(session, number, target, source), className="quiet")]
+    last = layers[-1]
+    best = int(last.weight.mean(axis=0).argmax())
+    summary: list[Part] = [
+        f"In the last layer it takes {last.weight.sum(axis=1).mean():.0%} of what is there, most of it from ",
+        html.Span(step_name(last.steps[best]), className="step"),
+        f", and refuses {last.refused.mean():.0%} (mean of {config.heads} head{'s' * (config.heads != 1)}).",
+    ]
+    return [
+        html.P(summary),
+        html.Div([_layer_table(layer) for layer in layers], className="layers"),
+    ]
+
+
+def step_name(step: int) -> str:
+    """
+    >>> step_name(0), step_name(2)
+    ('the input', 'layer 2')
+    """
+    return f"layer {step}" if step else "the input"
+
+
+def _layer_table(layer: LayerAttention) -> Part:
+    columns = [("in" if step == 0 else str(step), f"from {step_name(step)}") for step in layer.steps]
+    head = html.Tr(
+        [
+            html.Th("head", scope="col"),
+            *(html.Th(short, scope="col", title=long) for short, long in columns),
+            html.Th("refused", scope="col", className="refused"),
+        ]
+    )
+    rows = [_row(str(h + 1), weights, refused) for h, (weights, refused) in enumerate(_heads(layer))]
+    mean = _row("mean", layer.weight.mean(axis=0), float(layer.refused.mean()), "mean")
+    return html.Table(
+        [html.Caption(f"Layer {layer.layer}"), html.Thead(head), html.Tbody([*rows, mean])], className="attention heat"
+    )
+
+
+def _heads(layer: LayerAttention) -> list[tuple[np.ndarray, float]]:
+    return [(weights, float(refused)) for weights, refused in zip(layer.weight, layer.refused, strict=True)]
+
+
+def _row(title: str, weights: np.ndarray, refused: float, kind: str | None = None) -> Part:
+    cells = [html.Td(f"{100 * share:.0f}", style={"--share": f"{share:.3f}"}) for share in weights]
+    cells.append(html.Td(f"{100 * refused:.0f}", className="refused", style={"--share": f"{refused:.3f}"}))
+    return html.Tr([html.Th(title, scope="row"), *cells], className=kind)
+
+
+def _without_attention(session: Session, number: int, target: int, source: int) -> str:
+    subject = session.runs[number]
+    if subject.run.config.model == "gat":
+        return "GAT weighs neighbours, not their former representations: there is no jump to show."
+    adj = subject.inputs.adj
+    here = (adj.col == source) & (adj.target == target)
+    weight = float(adj.normalized("gcn")[here].sum())
+    return f"GCN does not choose: every layer takes the last representation with the fixed weight {weight:.3f}."

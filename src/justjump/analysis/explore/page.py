@@ -1,0 +1,163 @@
+"""The page before anything is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+from dash_cytoscape import Cytoscape
+
+from justjump.analysis.explore.accuracy import accuracy_panel, disagreement_list
+from justjump.analysis.explore.panels import Part, go_button
+from justjump.analysis.explore.session import Session
+
+LIVE: dict[str, Any] = {"aria-live": "polite"}
+COLOURINGS = {"influence": "influence", "predicted": "predicted class", "true": "true class"}
+
+
+def page(session: Session) -> Part:
+    """Everything that is there from the start; callbacks fill in the rest."""
+    numbers = range(len(session.runs))
+    from_the_start = {"facts": _welcome(session), "list": disagreement_list(session)}
+    from_the_start |= {f"accuracy-{number}": accuracy_panel(session, number) for number in numbers}
+    return html.Div(
+        [
+            dcc.Store(id="node"),
+            dcc.Store(id="edge"),
+            dcc.Store(id="theme"),
+            dcc.Store(id="highest"),  # share of influence that has the full colour
+            # What explore.js draws, by the id of the element that it goes into.
+            *(dcc.Store(id=f"{kind}-parts") for kind in ("node", "edge", "legend")),
+            dcc.Store(id="first-parts", data=from_the_start),
+            _header(session),
+            html.Main(
+                [
+                    _controls(),
+                    html.P(id="message", role="alert"),
+                    html.Section(id="facts", className="facts", tabIndex=-1, **LIVE),
+                    html.Section(id="legend", className="legend", **_label("What the colours mean")),
+                    html.Div(
+                        [
+                            *(_graph_card(session, number) for number in numbers),
+                            *(_edge_card(session, number) for number in numbers),
+                            *(_influence_card(session, number) for number in numbers),
+                            *(_accuracy_card(session, number) for number in numbers),
+                            html.Article(className="card list-card", id="list"),
+                        ],
+                        className="cards",
+                    ),
+                ]
+            ),
+        ],
+        id="page",
+    )
+
+
+def _header(session: Session) -> Part:
+    graph = session.graph
+    counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {len(session.class_names)} classes"
+    return html.Header(
+        [html.H1("justjump explore"), html.Span([html.B(graph.name), f" {counts}"]), html.Span("working …", id="busy")]
+    )
+
+
+def _controls() -> Part:
+    search = html.Div(
+        [
+            html.Label("Node", htmlFor="search"),
+            dcc.Input(
+                id="search",
+                type="text",
+                list="suggestions",
+                placeholder="name, then Enter",
+                autoComplete="off",
+                debounce=False,
+            ),
+            html.Button("Show", id="submit"),
+            html.Datalist(id="suggestions"),
+        ],
+        className="control",
+        role="search",
+    )
+    hops = html.Fieldset(
+        [html.Legend("Hops"), dcc.RadioItems({"1": "1", "2": "2", "3": "3"}, "2", id="hops", inline=True)],
+        className="control",
+    )
+    colouring = html.Fieldset(
+        [html.Legend("Colour by"), dcc.RadioItems(COLOURINGS, "influence", id="colouring", inline=True)],
+        className="control",
+    )
+    return html.Section([search, hops, colouring], className="controls", **_label("What to show"))
+
+
+def _welcome(session: Session) -> list[Part]:
+    """The empty state, with some nodes to begin with."""
+    hub = int(session.degrees.argmax())
+    listed = session.disagreements() if len(session.runs) == 2 else session.mistakes()
+    starts = [html.Span(["the best connected one, ", go_button(session, hub)])]
+    if len(listed):
+        kind = "one the runs disagree on, " if len(session.runs) == 2 else "one it gets wrong, "
+        starts.append(html.Span([kind, go_button(session, int(listed[0]))]))
+    middle = int(np.argsort(session.degrees, kind="stable")[len(session.degrees) // 2])
+    starts.append(html.Span(["an ordinary one, ", go_button(session, middle)]))
+    return [html.H2("Choose a node"), html.Span("Type its name, or begin with"), *starts]
+
+
+def _graph_card(session: Session, number: int) -> Part:
+    graph = Cytoscape(
+        id=f"graph-{number}",
+        layout={"name": "preset", "fit": True, "padding": 18},
+        elements=[],
+        stylesheet=[],
+        style={"width": "100%", "height": "100%"},
+        minZoom=0.15,
+        maxZoom=4,
+        autoungrabify=True,
+        boxSelectionEnabled=False,
+        responsive=True,
+    )
+    label = f"Neighbourhood as {session.runs[number].title} sees it; the nodes and edges are listed below, too"
+    return html.Article(
+        [
+            _title(session, number, None),
+            html.P(id=f"says-{number}", className="says"),
+            html.Div(graph, className="graph", role="group", **_label(label)),
+            html.P(
+                "Click a node to go there, or an edge to see its attention.", id=f"hover-{number}", className="hint"
+            ),
+        ],
+        className="card graph-card",
+    )
+
+
+def _edge_card(session: Session, number: int) -> Part:
+    return html.Article(
+        [
+            _title(session, number, "Attention of an edge"),
+            html.Div(id=f"edge-title-{number}", className="edge-title"),
+            html.Div(id=f"edge-{number}", tabIndex=-1),
+        ],
+        className="card edge-card",
+    )
+
+
+def _influence_card(session: Session, number: int) -> Part:
+    return html.Article(
+        [_title(session, number, "Influence"), html.Div(id=f"influence-{number}")], className="card influence-card"
+    )
+
+
+def _accuracy_card(session: Session, number: int) -> Part:
+    return html.Article(
+        [_title(session, number, "Accuracy"), html.Div(id=f"accuracy-{number}")], className="card accuracy-card"
+    )
+
+
+def _title(session: Session, number: int, title: str | None) -> Part:
+    name = html.Span(session.runs[number].title, className="run")
+    return html.H3([title, name] if title else [name])
+
+
+def _label(text: str) -> dict[str, Any]:
+    return {"aria-label": text}

@@ -1,0 +1,129 @@
+"""Parts of the page. They are drawn by explore.js, because Dash is slow with a thousand components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dash import html
+
+from justjump.analysis import Influence
+from justjump.analysis.explore.session import Session
+from justjump.data import Split
+
+LISTED = 10  # most influential nodes
+Part = Any  # a Dash component or text
+
+
+def go_button(session: Session, node: int) -> Part:
+    """A node's name that leads to it."""
+    return html.Button(session.names[node], className="link", title="Show this node", **_data(node=node))
+
+
+def edge_button(text: str, title: str, target: int, source: int) -> Part:
+    """Shows what an edge attends to."""
+    return html.Button(text, className="small", title=title, **_data(target=target, source=source))
+
+
+def _data(**values: int) -> dict[str, Any]:
+    """What explore.js reads when the button is pressed."""
+    return {f"data-{name}": str(value) for name, value in values.items()}
+
+
+def class_mark(session: Session, number: int) -> Part:
+    """A class by its colour and its name."""
+    swatch, name = ("unknown", "unknown") if number < 0 else (f"class-{number % 16}", session.class_names[number])
+    return html.Span(
+        [html.I(className=f"swatch {swatch}"), html.Span(name, className="class-name", title=name)], className="class"
+    )
+
+
+def node_facts(session: Session, node: int, hops: int) -> list[Part]:
+    """The line above the graphs: which node it is, and how much of its neighbourhood is drawn."""
+    degree = int(session.degrees[node])
+    facts = [
+        html.H2(["Node ", html.Span(session.names[node], className="name")]),
+        html.Span(["true class ", class_mark(session, int(session.graph.labels[node]))]),
+        html.Span(f"{degree:,} neighbour{'s' * (degree != 1)}"),
+    ]
+    shown, total = len(session.neighbourhood(node, hops).nodes), session.size(node, hops)
+    if total > shown:
+        text = f"{total:,} nodes are within {hops} hop{'s' * (hops != 1)}, the nearest {shown:,} are drawn"
+        return [*facts, html.Span(text, className="notice")]
+    return [*facts, html.Span(f"{shown:,} node{'s' * (shown != 1)} within {hops} hop{'s' * (hops != 1)}")]
+
+
+def run_says(session: Session, number: int, node: int) -> list[Part]:
+    """What one run makes of a node."""
+    predicted, label = int(session.runs[number].predicted[node]), int(session.graph.labels[node])
+    verdict = "" if label < 0 else "right" if predicted == label else "wrong"
+    return [
+        class_mark(session, predicted),
+        html.Span(f"{session.confidence[number][node]:.0%} sure"),
+        *([html.Span(verdict, className=f"verdict {verdict}")] if verdict else []),
+        *([html.Span(f"a {part} node", className="part")] if (part := _part(session.splits[number], node)) else []),
+    ]
+
+
+def _part(split: Split | None, node: int) -> str:
+    if split is None:
+        return ""
+    parts = {"training": split.train, "validation": split.val, "test": split.test}
+    return next((part for part, nodes in parts.items() if np.isin(node, nodes)), "")
+
+
+def legend(session: Session, colouring: str, highest: float) -> list[Part]:
+    """What the colours mean."""
+    ring = html.Span([html.I(className="swatch ring"), "predicted wrongly"], className="class")
+    if colouring == "influence":
+        return [
+            html.Span(["0 %", html.I(className="ramp"), f"{highest:.1%}"], className="class"),
+            html.Span("of all influence on the node in the middle", className="quiet"),
+            ring,
+        ]
+    return [*(class_mark(session, number) for number in range(len(session.class_names))), ring]
+
+
+def influence_list(session: Session, number: int, node: int, found: Influence) -> list[Part]:
+    """How far influence reaches, and the nodes that count most."""
+    by_hop = np.bincount(found.hops, weights=found.share)
+    bars = [
+        html.Tr([html.Th(f"{hop} hop{'s' * (hop != 1)}", scope="row"), html.Td(_bar(share, by_hop.max()))])
+        for hop, share in enumerate(by_hop)
+    ]
+    order = np.argsort(-found.share, kind="stable")[:LISTED]
+    neighbours = set(session.graph.edge_index[0, session.graph.edge_index[1] == node].tolist())
+    highest = float(found.share[order[0]])
+    rows = []
+    for place in order:
+        other = int(found.nodes[place])
+        edge = edge_button("edge", "Show what this edge attends to", target=node, source=other)
+        rows.append(
+            html.Tr(
+                [
+                    html.Td(go_button(session, other)),
+                    html.Td(class_mark(session, int(session.runs[number].predicted[other])), className="wide"),
+                    html.Td(str(int(found.hops[place])), className="number"),
+                    html.Td(_bar(float(found.share[place]), highest)),
+                    html.Td(edge if other in neighbours or other == node else ""),
+                ]
+            )
+        )
+    heads = ("node", "predicted", "hops", "influence", "")
+    return [
+        html.Table(html.Tbody(bars), className="bars"),
+        html.Table([_head(heads, wide=1), html.Tbody(rows)], className="list"),
+    ]
+
+
+def _bar(share: float, highest: float) -> Part:
+    width = 0.0 if highest <= 0 else 100 * share / highest
+    return html.Span(
+        [html.I(className="bar", style={"width": f"{width:.1f}%"}), html.Span(f"{share:.1%}")], className="measure"
+    )
+
+
+def _head(titles: tuple[str, ...], wide: int | None = None) -> Part:
+    return html.Thead(
+        html.Tr([html.Th(t, scope="col", className="wide" if n == wide else None) for n, t in enumerate(titles)])
+    )

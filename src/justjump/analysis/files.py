@@ -1,0 +1,91 @@
+"""Tables and figures on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from justjump.train import RunError
+from justjump.train.files import replace_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".pdf", ".svg")
+# Files of the same figure are the same bytes.
+_METADATA: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+
+
+def check_extra() -> None:
+    """Raise unless all that tables and figures need is installed."""
+    try:
+        import matplotlib  # noqa: F401
+        import networkx  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise RunError(f"{error.name} is not installed: pip install 'justjump[analysis]'") from error
+
+
+def figure_paths(output: Path) -> list[Path]:
+    """One file where the name ends in a format, else one of each: PNG, PDF and SVG.
+
+    >>> [path.name for path in figure_paths(Path("figure"))]
+    ['figure.png', 'figure.pdf', 'figure.svg']
+    """
+    if output.suffix in FORMATS:
+        return [output]
+    return [output.with_name(output.name + suffix) for suffix in FORMATS]
+
+
+def save_figure(figure: Figure, output: Path) -> list[Path]:
+    """Write a figure to :func:`figure_paths`."""
+    import matplotlib
+
+    paths = figure_paths(output)
+    figure.draw_without_rendering()  # now all has its place: each further drawing would move it a little
+    figure.set_layout_engine("none")
+    for path in paths:
+        save = partial(figure.savefig, format=path.suffix[1:], dpi=200, metadata=_METADATA[path.suffix])
+        with matplotlib.rc_context({"svg.hashsalt": "justjump", "svg.fonttype": "none", "pdf.fonttype": 42}):
+            replace_file(path, save)
+    return paths
+
+
+def write_parquet(path: Path, tables: Iterable[Mapping[str, Any]]) -> int:
+    """Write columns block by block, holding one block at a time; the number of rows.
+
+    Args:
+        tables: blocks of the same columns, each an array, or a text that stands in every row
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = 0
+
+    def write(beside: Path) -> None:
+        nonlocal rows
+        writer: parquet.ParquetWriter | None = None
+        try:
+            for columns in tables:
+                table = pa.table(_filled(columns))
+                writer = writer or parquet.ParquetWriter(beside, table.schema, compression="zstd")
+                writer.write_table(table)
+                rows += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+
+    replace_file(path, write)
+    return rows
+
+
+def _filled(columns: Mapping[str, Any]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    length = next(len(values) for values in columns.values() if not isinstance(values, str))
+    return {
+        name: pa.array([values] * length).dictionary_encode() if isinstance(values, str) else values
+        for name, values in columns.items()
+    }

@@ -1,0 +1,108 @@
+"""A trained network beside the graph that it is looked at on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from justjump.analysis.hops import balls
+from justjump.data import NAMES, Graph
+from justjump.experiments.commands import find_run
+from justjump.experiments.jobs import Source
+from justjump.train import Inputs, Run, RunError, prepare
+from justjump.train.inputs import data_hash
+from justjump.train.loop import default_split
+
+_JUMPS = {"none": "", "concat": " JK-Concat", "pool": " JK-Pool", "lstm": " JK-LSTM"}
+# A picture of fewer nodes shows little, one of more is hard to read.
+DRAWABLE = range(8, 61)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A run on a graph.
+
+    Attributes:
+        title: what it is called in figures and tables
+        inputs: the graph as the network takes it
+        predicted: class ``[N]``
+        probability: of every class ``[N, classes]``
+        trained: whether a node was a training node ``[N]``; all False where that is not known
+    """
+
+    run: Run
+    title: str
+    inputs: Inputs
+    predicted: np.ndarray
+    probability: np.ndarray
+    trained: np.ndarray
+
+
+def open_subjects(
+    folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None
+) -> tuple[Graph, list[Subject]]:
+    """The graph (by default the dataset that the first run was trained on) and the runs in some folders."""
+    runs = [find_run(folder) for folder in folders]
+    named = graph or runs[0].graph_name
+    if graph is None and named not in NAMES:
+        raise RunError(f"{folders[0]} was trained on a graph of your own, {named!r}: name its file with --graph")
+    found = Source.named(named, None if data_dir is None else str(data_dir), directed).load()
+    titles = [model_title(run) for run in runs]
+    if len(set(titles)) < len(titles):
+        titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]
+    return found, [_subject(run, title, found) for run, title in zip(runs, titles, strict=True)]
+
+
+def model_title(run: Run) -> str:
+    """The model as the paper calls it and its sizes.
+
+    >>> from justjump.data import load
+    >>> from justjump.nn import ModelConfig
+    >>> from justjump.train import Protocol, fit
+    >>> model_title(fit(load("cora"), ModelConfig("gcn", layers=2, jump="pool"), Protocol(max_epochs=1)))
+    'GCN JK-Pool 2/128/16'
+    """
+    config = run.config
+    update = "" if config.update == "none" else f" {config.update}"
+    return f"{config.model.upper()}{_JUMPS[config.jump]}{update} {config.notation}"
+
+
+def find_node(graph: Graph, text: str) -> int:
+    """The number of a node that is given by its name, or by its number where no node has that name."""
+    if graph.node_names is not None and text in graph.node_names:
+        return graph.node_names.index(text)
+    if text.isdecimal() and int(text) < graph.num_nodes:
+        return int(text)
+    raise RunError(f"there is no node {text!r}: name one of {graph.num_nodes} nodes, 0 to {graph.num_nodes - 1}")
+
+
+def pick_node(graph: Graph, first: Subject, second: Subject) -> int:
+    """A node that the first run gets right and the second wrong, and that neither was trained on.
+
+    Of all such nodes with a 2-hop neighbourhood that can be drawn, the one on which the two are most certain.
+    """
+    wanted = (first.predicted == graph.labels) & (second.predicted != graph.labels) & (graph.labels >= 0)
+    nodes = np.flatnonzero(wanted & ~first.trained & ~second.trained)
+    if not len(nodes):
+        raise RunError(f"there is no node that {first.title} gets right and {second.title} wrong: name one with --node")
+    adj = first.inputs.adj
+    rowptr, col = adj.rowptr.numpy(), adj.col.numpy()
+    sizes = np.array([balls(rowptr, col, np.array([node]), hops=2).sizes[-1] for node in nodes])
+    drawable = np.isin(sizes, DRAWABLE)
+    certain = np.minimum(first.probability[nodes].max(axis=1), second.probability[nodes].max(axis=1))
+    return int(nodes[np.lexsort((-certain, ~drawable))[0]])
+
+
+def _subject(run: Run, title: str, graph: Graph) -> Subject:
+    if graph.class_names and run.class_names != graph.class_names:
+        raise RunError(f"{title} tells other classes apart than {graph.name} has: name the graph with --graph")
+    prediction = run.predict(graph)
+    inputs = prepare(run._with_own_features(graph), run.protocol.normalize_features)
+    trained = np.zeros(graph.num_nodes, dtype=bool)
+    if graph.num_classes:
+        split = default_split(graph, run.protocol, run.seed)
+        trained[split.train] = data_hash(graph, split) == run.data_hash
+    return Subject(run, title, inputs, prediction.classes, prediction.probabilities, trained)

@@ -1,0 +1,121 @@
+"""Runs that took a moment to train, and pages that show them."""
+
+import csv
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from justjump.data import load, read_graph
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, fit
+
+pytest.importorskip("dash", reason="the page needs Dash: pip install 'justjump[explore]'")
+
+from justjump.analysis.explore import Session, make_app, open_session
+from justjump.analysis.explore.server import listen
+
+ATTACK = "<img src=x onerror='document.title=1'>"
+CHROMIUM_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders of a DNA and a GCN network on Cora."""
+    torch.set_num_threads(1)  # what is made for all tests comes before the setting for each
+    folders = [tmp_path_factory.mktemp("runs") / name for name in ("jumping", "plain")]
+    sizes = {"hidden": 16, "heads": 4, "groups": 4}
+    fit(load("cora"), ModelConfig("dna", layers=2, **sizes), Protocol(max_epochs=8), output=folders[0])
+    fit(load("cora"), ModelConfig("gcn", layers=1, **sizes), Protocol(max_epochs=8), output=folders[1], seed=1)
+    return folders
+
+
+@pytest.fixture(scope="session")
+def session(runs: list[Path]) -> Session:
+    return open_session(runs, graph=None, directed=False, data_dir=None)
+
+
+@pytest.fixture(scope="session")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a graph of one's own: twelve nodes on a ring, some with names that want to be more than that."""
+    folder = tmp_path_factory.mktemp("graphs") / "ring"
+    folder.mkdir()
+    names = [ATTACK, "long name " * 20, *(f"Node {letter}" for letter in "cdefghijkl")]
+    labels = ["<b>cat</b>", "dog"] * 5 + ["", ""]
+    with (folder / "nodes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "label", "weight"), *zip(names, labels, range(12), strict=True)])
+    with (folder / "edges.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("source", "target"), *zip(names, names[1:] + names[:1], strict=True)])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ring_run(ring: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a run on the ring, whose edges are directed."""
+    folder = tmp_path_factory.mktemp("runs") / "<u>ring</u>"
+    config = ModelConfig(layers=2, hidden=8, heads=2, groups=2)
+    fit(read_graph(ring, directed=True), config, Protocol(max_epochs=2), output=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Session], str]]:
+    """A function that serves a session until the tests end, and says where."""
+    running = []
+
+    def start(session: Session) -> str:
+        server = listen(make_app(session), port=0)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        running.append((server, thread))
+        return f"http://127.0.0.1:{server.port}"
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def address(serve: Callable[[Session], str], session: Session) -> str:
+    return serve(session)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Headless Chromium that notes every request."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="the browser tests need selenium")
+    from selenium.webdriver.chrome.service import Service
+
+    found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        reason = f"{' and '.join(missing)} not found: install Debian's packages chromium and chromium-driver"
+        if os.environ.get("JUSTJUMP_BROWSER_TESTS") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = found["chromium"]
+        for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+        driver = webdriver.Chrome(options=options, service=Service(found["chromedriver"]))
+        yield driver
+        driver.quit()

@@ -1,0 +1,51 @@
+"""The server speaks to this machine's browser only."""
+
+import re
+import socket
+
+import pytest
+
+from justjump.analysis.explore import Session, make_app
+from justjump.analysis.explore.server import listen
+
+
+@pytest.fixture(scope="module")
+def app(session: Session) -> object:
+    return make_app(session)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8050", "localhost:8050", "localhost"])
+def test_own_names_are_served(app: object, host: str) -> None:
+    assert app.server.test_client().get("/", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example:8050", "127.0.0.1.evil.example", "localhost.evil.example:8050"])
+@pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/explore.css"])
+def test_other_names_are_refused(app: object, host: str, path: str) -> None:
+    assert app.server.test_client().get(path, headers={"Host": host}).status_code == 403
+
+
+def test_the_page_names_no_other_server(app: object) -> None:
+    response = app.server.test_client().get("/", headers={"Host": "localhost"})
+    assert "default-src 'self'" in response.headers["Content-Security-Policy"]
+    sources = re.findall(r'(?:src|href)="([^"]+)"', response.get_data(as_text=True))
+    assert any("explore.css" in source for source in sources)
+    assert all(source.startswith("/") and not source.startswith("//") for source in sources)
+
+
+def test_only_the_loopback_interface_listens_and_a_taken_port_is_named(app: object) -> None:
+    server = listen(app, port=0)
+    try:
+        assert server.socket.getsockname()[0] == "127.0.0.1"
+        with pytest.raises(OSError, match=f"port {server.port} cannot be used .*--port 0"):
+            listen(app, port=server.port)
+    finally:
+        server.server_close()
+
+
+def test_a_taken_port_leaves_no_socket_open(app: object) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OSError, match="cannot be used"):
+            listen(app, port=taken.getsockname()[1])  # an open one would be a ResourceWarning
