@@ -17,7 +17,8 @@ from justjump.data import load
 from justjump.train import Run
 
 QUICK = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--max-epochs", "3"]
-COMMANDS = ["train", "predict", "datasets", "demo", "info", "bench"]
+COMMANDS = ["train", "predict", "datasets", "demo", "info", "bench", "reproduce", "sweep", "results"]
+COMMANDS += ["influence", "attention", "explore"]
 
 
 def justjump(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:

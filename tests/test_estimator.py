@@ -119,9 +119,9 @@ def test_parameters_and_defaults_are_those_of_config_and_protocol() -> None:
 
 
 def test_parameters_reach_the_run() -> None:
-    model = DNAClassifier(**SMALL, patience=3, stratified=True, window=1, random_state=7).fit(two_rings())
+    model = DNAClassifier(**SMALL, patience=3, stratified=False, window=1, random_state=7).fit(two_rings())
     assert model.run_.config.window == 1
-    assert model.run_.protocol == Protocol(max_epochs=30, patience=3, stratified=True)
+    assert model.run_.protocol == Protocol(max_epochs=30, patience=3, stratified=False)
     assert model.run_.seed == 7
 
 

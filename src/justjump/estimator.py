@@ -67,7 +67,7 @@ class DNAClassifier:
         patience_start: int = 0,
         max_epochs: int = 1000,
         normalize_features: bool = False,
-        stratified: bool = False,
+        stratified: bool = True,
         fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
         random_state: int = 0,
     ) -> None:

@@ -44,7 +44,7 @@ def train(
     normalize_features: Annotated[
         bool, typer.Option("--normalize-features", help="Divide each node's features by their sum.")
     ] = False,
-    stratified: Annotated[bool, typer.Option("--stratified", help="Splits keep the share of each class.")] = False,
+    stratified: Annotated[bool, typer.Option(help="Splits keep the share of each class.")] = True,
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits and initialisations.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split; the next are seed + 1, ...")] = 0,
     jobs: Jobs = 0,

@@ -40,7 +40,7 @@ class Protocol:
     patience_start: int = 0
     max_epochs: int = 1000
     normalize_features: bool = False
-    stratified: bool = False
+    stratified: bool = True
     fractions: tuple[float, float, float] = (0.2, 0.2, 0.6)
 
     def __post_init__(self) -> None:
