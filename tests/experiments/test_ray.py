@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "RAY_health_check_initial_delay_ms": "0",
     "RAY_health_check_period_ms": "500",
     "RAY_health_check_failure_threshold": "3",
-    "RAY_DISABLE_DASHBOARD_LOG_INFO": "1",
+    "RAY_worker_niceness": "0",  # the other tests would starve them
 }
 
 

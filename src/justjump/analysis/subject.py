@@ -100,7 +100,7 @@ def _subject(run: Run, title: str, graph: Graph) -> Subject:
     if graph.class_names and run.class_names != graph.class_names:
         raise RunError(f"{title} tells other classes apart than {graph.name} has: name the graph with --graph")
     prediction = run.predict(graph)
-    inputs = prepare(run._with_own_features(graph), run.protocol.normalize_features)
+    inputs = prepare(run.with_own_features(graph), run.protocol.normalize_features)
     trained = np.zeros(graph.num_nodes, dtype=bool)
     if graph.num_classes:
         split = default_split(graph, run.protocol, run.seed)

@@ -47,7 +47,7 @@ def random_split(
     labels: np.ndarray,
     seed: int,
     fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
-    stratified: bool = False,
+    stratified: bool = True,
 ) -> Split:
     """Random split of the labelled nodes into training, validation and test nodes.
 

@@ -75,12 +75,12 @@ class Run:
     def predict(self, graph: Graph | object) -> Prediction:
         """Class and class probabilities of every node of a graph with the same features."""
         graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
-        inputs = prepare(self._with_own_features(graph), self.protocol.normalize_features)
+        inputs = prepare(self.with_own_features(graph), self.protocol.normalize_features)
         self.model.eval()
         probabilities = torch.softmax(self.model(inputs.x, inputs.adj), dim=1)
         return Prediction(probabilities.argmax(1).numpy(), probabilities.numpy())
 
-    def _with_own_features(self, graph: Graph) -> Graph:
+    def with_own_features(self, graph: Graph) -> Graph:
         """The graph with its features in the order that the network was trained with, found by their names."""
         expected = self.model.lin_in.in_features
         if self.feature_names is None or graph.feature_names is None:
