@@ -80,6 +80,9 @@ def test_reproduce_runs_once_and_sums_up(tmp_path: Path) -> None:
     again = justjump(*asked)
     assert "4 of them" in again.stderr
     assert "test accuracy" not in again.stderr
+    shown = justjump("reproduce", "--dataset", "cora", "--show", "--store", tmp_path)
+    assert "9 were not run" in shown.stdout
+    justjump(*asked)
     line = next(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
         config = paper.published("gcn-none", "cora")

@@ -31,6 +31,7 @@ def reproduce(
     shard: Shard = None,
     tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard's curves.")] = None,
     data_dir: DataDir = None,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing: make the table of what the store holds.")] = False,
 ) -> None:
     """Run the paper's Table 1: every model on every dataset with its published configuration.
 
@@ -47,7 +48,8 @@ def reproduce(
     from justjump.train import Protocol
 
     setting = Setting(store, workers(jobs), engine, address, parse_shard(shard), tensorboard)
-    run(dataset or ["all"], model or ["all"], splits, setting, Protocol(), None if data_dir is None else str(data_dir))
+    folder = None if data_dir is None else str(data_dir)
+    run(dataset or ["all"], model or ["all"], splits, setting, Protocol(), folder, show)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ RETRIES = 5
 # So many jobs wait at the cluster for each of its processors, lest one is idle while the driver thinks.
 QUEUED_PER_CPU = 2
 SECONDS_TO_WAIT = 0.2
+SECONDS_TO_CONNECT = 10.0
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,25 @@ class RayEngine:
 
     def _connect(self, ray: Any) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+        if self.address is not None:
+            _check_answers(self.address)
         where = {"address": self.address} if self.address else {"num_cpus": self.cpus or len(os.sched_getaffinity(0))}
         try:
             ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
             line = " ".join(str(error).split())
             raise RunError(f"no Ray cluster answers at {self.address}: {line}") from error
+
+
+def _check_answers(address: str) -> None:
+    """Ray itself takes minutes to give up on an address where nothing listens."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return  # "auto", or something that Ray knows
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise RunError(f"no Ray cluster answers at {address} ({error}): is its head node running?") from error
 
 
 def _ray() -> Any:

@@ -105,8 +105,12 @@ def reproduce(
     setting: Setting,
     protocol: Protocol,
     data_dir: str | None,
+    show_only: bool = False,
 ) -> None:
-    """Run the published configurations, print Table 1, and write it beside the store."""
+    """Run the published configurations, print Table 1, and write it beside the store.
+
+    With ``show_only`` nothing is run: the table is made of what the store holds.
+    """
     names = chosen(datasets, list(paper.DATASETS), "dataset")
     rows = chosen(models, paper.MODELS, "model")
     if not names or not rows:
@@ -133,7 +137,9 @@ def reproduce(
         for model in rows
     }
     with Store(setting.store / STORE_FILE) as store:
-        outcome = setting.run([job for own in todo.values() for job in own], store)
+        outcome = Outcome((), 0)
+        if not show_only:
+            outcome = setting.run([job for own in todo.values() for job in own], store)
         cells = [
             _cell(name, model, todo.get((name, model), []), store, absent.get(name)) for name in names for model in rows
         ]
