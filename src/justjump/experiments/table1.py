@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -133,7 +133,7 @@ def tables(cells: Sequence[Cell]) -> list[Table]:
         for column in HEAD:
             table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
         for cell in group:
-            table.add_row(*_texts(cell))
+            table.add_row(*_texts(replace(cell, why_not="not run")))  # the reason is too wide
         result.append(table)
     return result
 
