@@ -155,8 +155,9 @@ def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, 
 
 def report(source: Source, found: Sequence[Tried], candidates: int, splits: int) -> None:
     """The chosen configuration of each row, in the paper's notation, beside the paper's."""
-    table = Table(title=f"{source.name}: chosen on validation", box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
-    for column in ("model", "chosen", "validation", "test", "paper's", "paper's test"):
+    table = Table(title=f"{source.name}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
+    table.padding, table.pad_edge = (0, 1, 0, 0), False
+    for column in ("model", "chosen", "validation", "test", "paper's", "its test"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for row in dict.fromkeys(one.candidate.row for one in found):
         choice = best([one for one in found if one.candidate.row == row])
