@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,34 +110,33 @@ def test_a_store_that_fills_up_ends_the_run_and_keeps_the_rest(tmp_path: Path) -
 
 
 def test_ctrl_c_twice_ends_at_once_and_leaves_no_process(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "justjump",
-        "sweep",
-        "--dataset",
-        "cora",
-        "--model",
-        "dna-g1",
-        "--store",
-        str(tmp_path),
-    ]
+    (tmp_path / "grid.json").write_text('{"layers": [1], "hidden": [16]}')
+    command = [sys.executable, "-m", "justjump", "sweep", "--dataset", "cora", "--model", "dna-g1", "--splits", "50"]
     process = subprocess.Popen(
-        [*command, "--jobs", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True, stdout=subprocess.DEVNULL
+        [*command, "--grid", str(tmp_path / "grid.json"), "--jobs", "2", "--store", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "test accuracy" in line:  # it is at work
-            break
-    os.killpg(process.pid, signal.SIGINT)
-    time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode != 0
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and _group_lives(process.pid):
-        time.sleep(0.1)
-    assert not _group_lives(process.pid)
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "test accuracy" in line:  # it is at work
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode != 0
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and _group_lives(process.pid):
+            time.sleep(0.1)
+        assert not _group_lives(process.pid)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     with Store(tmp_path / "results.sqlite") as store:
         assert len(store) >= 1
         assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
