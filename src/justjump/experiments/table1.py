@@ -167,7 +167,7 @@ def as_markdown(cells: Sequence[Cell]) -> str:
     lines += ["", f"Ours, and the paper's below it; **bold**: within the spread. {summary_line(cells)}.", ""]
     for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
         lines += [
-            f"### {paper.DATASETS[dataset].title}",
+            f"## {paper.DATASETS[dataset].title}",
             "",
             f"| {' | '.join(HEAD)} |",
             "|---|" + "---:|" * (len(HEAD) - 1),
