@@ -181,7 +181,7 @@ def _ours_over_paper(cell: Cell) -> str:
     stated = f"{cell.paper.mean:.2f} +- {cell.paper.std:.2f}"
     if cell.ours is None:
         return f"{cell.why_not}<br>{stated}"
-    ours = f"{cell.ours.mean:.2f} +- {cell.ours.std or 0:.2f}"
+    ours = f"{cell.ours.mean:.2f}" + ("" if cell.ours.std is None else f" +- {cell.ours.std:.2f}")
     return f"{f'**{ours}**' if cell.within_spread else ours}<br>{stated}"
 
 
