@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
-#include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include "buffer.h"
 #include "isa.h"
 #include "parallel.h"
+#include "plan.h"
 
 namespace jj {
 namespace {
 
-constexpr int64_t kUnitCost = 512;    // edges and rows of a unit: enough to hide the cost of fetching one
 constexpr int64_t kRowBlock = 64;     // rows of a unit in passes without edges
 constexpr int64_t kGradChunk = 256;   // fewest rows whose weight gradients share a partial sum
 constexpr int64_t kGradChunks = 32;
@@ -30,56 +23,6 @@ int64_t edges_ahead(int64_t bytes_an_edge) {
     return std::clamp<int64_t>(kAheadBytes / bytes_an_edge, 1, 8);
 }
 
-constexpr std::size_t kHugePage = std::size_t(1) << 21;
-
-template <class S>
-class Buffer {
-  public:
-    explicit Buffer(int64_t size) {
-        const std::size_t bytes = (static_cast<std::size_t>(size) * sizeof(S) / 64 + 1) * 64;
-        const std::size_t align = bytes < kHugePage ? 64 : kHugePage;
-        data_.reset(static_cast<S*>(std::aligned_alloc(align, bytes)));
-        if (!data_) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-        // Writes in no order to fresh small pages cost a fault each.
-        if (bytes >= kHugePage) madvise(data_.get(), bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
-    }
-    S* get() const { return data_.get(); }
-
-  private:
-    struct Free {
-        void operator()(S* p) const { std::free(p); }
-    };
-    std::unique_ptr<S, Free> data_;
-};
-
-// A buffer that stays with the process, up to a size: fresh pages would cost more than the passes over it. A second
-// caller at the same time gets one of its own.
-template <class S>
-class KeptBuffer {
-  public:
-    explicit KeptBuffer(int64_t size) : lock_(mutex_, std::try_to_lock) {
-        const int64_t bytes = size * static_cast<int64_t>(sizeof(S));
-        if (!lock_ || bytes > kMost) {
-            own_ = std::make_unique<Buffer<char>>(bytes);
-        } else if (!kept_ || bytes > kept_size_) {
-            kept_.reset();
-            kept_ = std::make_unique<Buffer<char>>(bytes);
-            kept_size_ = bytes;
-        }
-    }
-    S* get() const { return reinterpret_cast<S*>((own_ ? own_ : kept_)->get()); }
-
-  private:
-    static constexpr int64_t kMost = int64_t(1) << 28;
-    static inline std::mutex mutex_;
-    static inline std::unique_ptr<Buffer<char>> kept_;
-    static inline int64_t kept_size_ = 0;
-    std::unique_lock<std::mutex> lock_;
-    std::unique_ptr<Buffer<char>> own_;
-};
-
 int64_t round_up(int64_t n, int64_t m) { return (n + m - 1) / m * m; }
 
 template <class S>
@@ -89,52 +32,6 @@ constexpr int64_t kAlign = 64 / sizeof(S);
 template <class S>
 int64_t tile_scratch(int64_t steps) {
     return (3 + 3 * steps) * 8 * kAlign<S>;
-}
-
-// Units in the order of the rows, and the long rows: (row, first slot, last slot).
-struct LongRow {
-    int64_t row, first, last;
-};
-
-struct Plan {
-    std::vector<Unit> units;
-    std::vector<LongRow> long_rows;
-    int64_t partials = 0;
-};
-
-Plan make_plan(const Index& ptr, int64_t rows, const Index& order = {}) {
-    Plan plan;
-    int64_t first = 0, cost = 0;
-    const auto flush = [&](int64_t end) {
-        if (end > first) plan.units.push_back({first, end, 0, 0, -1});
-        first = end;
-        cost = 0;
-    };
-    for (int64_t i = 0; i < rows; ++i) {
-        const int64_t v = order ? order[i] : i, begin = ptr[v], end = ptr[v + 1];
-        if (end - begin > kChunkEdges) {
-            flush(i);
-            first = i + 1;
-            const int64_t slot = plan.partials;
-            for (int64_t e = begin; e < end; e += kChunkEdges)
-                plan.units.push_back({v, v + 1, e, std::min(e + kChunkEdges, end), plan.partials++});
-            plan.long_rows.push_back({v, slot, plan.partials});
-            continue;
-        }
-        cost += end - begin + 1;
-        if (cost >= kUnitCost) flush(i + 1);
-    }
-    flush(rows);
-    return plan;
-}
-
-// Adds slots [first + 1, last) to slot `first`, in order.
-template <class S>
-S* add_slots(S* partials, int64_t size, const LongRow& row) {
-    S* sum = partials + row.first * size;
-    for (int64_t p = row.first + 1; p < row.last; ++p)
-        for (int64_t i = 0; i < size; ++i) sum[i] += partials[p * size + i];
-    return sum;
 }
 
 template <class S, class A>

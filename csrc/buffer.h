@@ -1,0 +1,67 @@
+// Working memory of the kernels.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace jj {
+
+constexpr std::size_t kHugePage = std::size_t(1) << 21;
+
+template <class S>
+class Buffer {
+  public:
+    explicit Buffer(int64_t size) {
+        const std::size_t needed = static_cast<std::size_t>(size) * sizeof(S);
+        const std::size_t align = needed < kHugePage ? 64 : kHugePage;
+        const std::size_t bytes = (needed / align + 1) * align;  // aligned_alloc takes multiples only
+        data_.reset(static_cast<S*>(std::aligned_alloc(align, bytes)));
+        if (!data_) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+        // Writes in no order to fresh small pages cost a fault each.
+        if (align == kHugePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
+#endif
+    }
+    S* get() const { return data_.get(); }
+
+  private:
+    struct Free {
+        void operator()(S* p) const { std::free(p); }
+    };
+    std::unique_ptr<S, Free> data_;
+};
+
+// A buffer that stays with the process, up to a size: fresh pages would cost more than the passes over it. A second
+// caller at the same time gets one of its own.
+template <class S>
+class KeptBuffer {
+  public:
+    explicit KeptBuffer(int64_t size) : lock_(mutex_, std::try_to_lock) {
+        const int64_t bytes = size * static_cast<int64_t>(sizeof(S));
+        if (!lock_ || bytes > kMost) {
+            own_ = std::make_unique<Buffer<char>>(bytes);
+        } else if (!kept_ || bytes > kept_size_) {
+            kept_.reset();
+            kept_ = std::make_unique<Buffer<char>>(bytes);
+            kept_size_ = bytes;
+        }
+    }
+    S* get() const { return reinterpret_cast<S*>((own_ ? own_ : kept_)->get()); }
+
+  private:
+    static constexpr int64_t kMost = int64_t(1) << 28;
+    static inline std::mutex mutex_;
+    static inline std::unique_ptr<Buffer<char>> kept_;
+    static inline int64_t kept_size_ = 0;
+    std::unique_lock<std::mutex> lock_;
+    std::unique_ptr<Buffer<char>> own_;
+};
+
+}  // namespace jj
