@@ -89,6 +89,15 @@ def report_failures(outcome: Outcome) -> None:
         )
 
 
+def end(outcome: Outcome) -> None:
+    """Leave with the exit code of what happened: 130 after Ctrl-C, 1 after a failure."""
+    if outcome.missing:
+        print(f"stopped with {outcome.missing} jobs to go: the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
+    if outcome.failed:
+        sys.exit(1)
+
+
 def chosen(names: Sequence[str], known: Sequence[str], what: str) -> list[str]:
     """Names as they were asked for, one by one, with commas, or ``all``."""
     wanted = [part for name in names for part in name.split(",") if part]
@@ -150,11 +159,7 @@ def reproduce(
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
     print(f"{time.perf_counter() - start:.0f} seconds; table1.md, .tex, .csv and .png are in {setting.store}")
-    if outcome.missing:
-        print(f"stopped with {outcome.missing} jobs to go: the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
-    if outcome.failed:
-        sys.exit(1)
+    end(outcome)
 
 
 def available(sources: Sequence[Source]) -> tuple[list[Source], dict[str, str]]:

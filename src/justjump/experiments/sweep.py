@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import partial
@@ -20,7 +19,7 @@ from rich.table import Table
 
 from justjump.experiments import paper
 from justjump.experiments.jobs import Job, Source
-from justjump.experiments.reproduce import STORE_FILE, Setting, chosen
+from justjump.experiments.reproduce import STORE_FILE, Setting, chosen, end
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.nn import ModelConfig
@@ -146,11 +145,7 @@ def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, 
     replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
     report(source, found, len(todo), splits)
     print(f"all of them are in {name}")
-    if outcome.missing:
-        print(f"stopped with {outcome.missing} jobs to go: the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
-    if outcome.failed:
-        sys.exit(1)
+    end(outcome)
 
 
 def report(source: Source, found: Sequence[Tried], candidates: int, splits: int) -> None:
