@@ -8,7 +8,7 @@ import torch
 
 from helpers import assert_same, gradients, random_graph
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.ops import SparseMatrix
+from justjump.ops import Adjacency, SparseMatrix
 
 NODES, FEATURES, CLASSES = 12, 9, 4
 
@@ -46,6 +46,24 @@ def test_sparse_features_equal_dense_ones() -> None:
     assert_same(a, b)
     for p, q in zip(gradients(a, parameters), gradients(b, parameters), strict=True):
         assert_same(p, q)
+
+
+@pytest.mark.parametrize("model", ["dna", "gcn", "gat"])
+@pytest.mark.parametrize(("jump", "update"), [("none", "none"), ("none", "skip"), ("concat", "none"), ("lstm", "gru")])
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("wanted", [[3], [7, 0, 11, 4], [], [5, 5]])
+def test_targets_are_rows_of_the_whole(model: str, jump: str, update: str, layers: int, wanted: list[int]) -> None:
+    config = ModelConfig(model, layers, hidden=16, heads=4, groups=2, jump=jump, update=update)
+    net = NodeClassifier(config, FEATURES, CLASSES).double().eval()
+    x, nodes = torch.randn(NODES, FEATURES, dtype=torch.float64), torch.tensor(wanted, dtype=torch.int64)
+    adj = Adjacency.build(random_graph(NODES, 40), torch.rand(40, dtype=torch.float64), NODES)
+    a, b = net(x, adj, targets=adj.toward(nodes)), net(x, adj)[nodes]
+    torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+    parameters = list(net.parameters())
+    weight = torch.randn_like(a)
+    p, q = (torch.autograd.grad((out * weight).sum(), parameters, materialize_grads=True) for out in (a, b))
+    for mine, theirs in zip(p, q, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
 def test_dropout_of_sparse_features_is_unbiased() -> None:

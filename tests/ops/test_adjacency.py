@@ -140,3 +140,29 @@ def test_bad_graphs_are_refused(edge_index: object, weight: torch.Tensor | None,
 def test_unknown_aggregate_is_refused() -> None:
     with pytest.raises(ValueError, match="aggregate='max'"):
         Adjacency.build(random_graph(4, 6)).normalized("max")
+
+
+def test_targets_keep_their_edges_and_the_weights_of_the_whole() -> None:
+    adj = Adjacency.build(random_graph(9, 30), torch.rand(30), 9).with_self_loops()
+    targets = adj.toward(torch.tensor([4, 1]))
+    assert edges_of(targets) == [(s, t) for s, t in edges_of(adj) if t in (1, 4)]
+    wanted = (adj.target == 1) | (adj.target == 4)
+    for aggregate in ("gcn", "mean", "sum"):
+        assert torch.equal(targets.normalized(aggregate), adj.normalized(aggregate)[wanted])
+    assert targets.with_self_loops() is targets
+    assert edges_of(targets.to("cpu")) == edges_of(targets)
+    with pytest.raises(ValueError, match="reverse the whole graph"):
+        targets.flipped()
+
+
+def test_targets_of_a_graph_without_loops_get_them() -> None:
+    adj = Adjacency.build(torch.tensor([[0, 2], [1, 1]]), num_nodes=3)
+    looped = adj.toward(torch.tensor([1])).with_self_loops()
+    assert edges_of(looped) == [(0, 1), (1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("node", [-1, 3])
+def test_targets_out_of_range_are_refused(node: int) -> None:
+    adj = Adjacency.build(torch.tensor([[0, 2], [1, 1]]), num_nodes=3)
+    with pytest.raises(ValueError, match="there are 3 nodes"):
+        adj.toward(torch.tensor([node]))

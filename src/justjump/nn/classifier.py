@@ -14,7 +14,7 @@ from justjump.nn.gcn_conv import GCNConv
 from justjump.nn.init import reset_parameters
 from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
 from justjump.nn.sizes import check_sizes
-from justjump.ops import Adjacency, SparseMatrix, reference
+from justjump.ops import Adjacency, SparseMatrix, Targets, reference
 
 Model = Literal["dna", "gcn", "gat"]
 
@@ -141,23 +141,50 @@ class NodeClassifier(nn.Module):
         for part in self.children():
             reset_parameters(part)
 
-    def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
-        rows = x.shape[0]
-        adj = Adjacency.build(graph, edge_weight, rows).with_self_loops()
-        out = self.final(self.representations(x, adj, last_only=self.jump is None))
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        graph: Any,
+        edge_weight: Tensor | None = None,
+        targets: Targets | None = None,
+    ) -> Tensor:
+        """Logits of all nodes, or of some.
+
+        Args:
+            x: features of all nodes
+            graph: ``edge_index`` ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an
+                :class:`~justjump.ops.Adjacency`
+            edge_weight: ``[E]`` weights of the edges of ``edge_index``
+            targets: ``adj.toward(nodes)`` where the logits ``[len(nodes), classes]`` of some nodes suffice: the last
+                layer then skips the others
+        """
+        adj = Adjacency.build(graph, edge_weight, x.shape[0]).with_self_loops()
+        out = self.final(self.representations(x, adj, self.jump is None, targets))
         out = ops.dropout(out, self.config.dropout, self.training)
         logits: Tensor = self.lin_out(out)
         return logits
 
-    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency, last_only: bool = False) -> list[Tensor]:
-        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``, or the last one only."""
+    def representations(
+        self,
+        x: Tensor | SparseMatrix,
+        adj: Adjacency,
+        last_only: bool = False,
+        targets: Targets | None = None,
+    ) -> list[Tensor]:
+        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``, or the last one only.
+
+        Given targets, their rows only.
+        """
         h = ops.relu_dropout(self.lin_in(self._drop_input(x)), self.config.dropout, self.training)
         heads, channels = self.config.heads, self.config.hidden // self.config.heads
         packed = self.is_packable(h, adj)
         history = [ops.pack(h, heads) if packed else h]
         for t in range(self.config.layers):
-            history.append(self.layer(t, history, adj, packed))
+            is_last = t == self.config.layers - 1
+            history.append(self.layer(t, history, adj if targets is None or not is_last else targets, packed))
         history = history[-1:] if last_only else history
+        if targets is not None:
+            history = [h[targets.nodes] for h in history]
         return [ops.unpack(h, heads, channels) for h in history] if packed else history
 
     def is_packable(self, h: Tensor, adj: Adjacency) -> bool:

@@ -66,11 +66,18 @@ class GATConv(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
         adj = Adjacency.build(edge_index, num_nodes=x.size(0)).with_self_loops()
-        value = self.lin(x).view(x.size(0), *self.att_src.shape[1:])  # [N, H, C]
-        source, target = (value * self.att_src).sum(-1), (value * self.att_dst).sum(-1)  # [N, H]
+        value = self.lin(x)  # [N, H * C]
+        source, target = (value @ self._score_matrix()).split(self.heads, dim=1)  # [N, H]
+        value = value.view(x.size(0), self.heads, -1)
         dropout = self.dropout if self.training else 0.0
         out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout).flatten(1)
         return out if self.bias is None else out + self.bias
+
+    def _score_matrix(self) -> Tensor:
+        """Both attention vectors ``[H * C, 2 * H]``, a block a head: one product instead of passes over [N, H, C]."""
+        heads = torch.eye(self.heads, dtype=self.att_src.dtype, device=self.att_src.device)
+        blocks = [att[0, :, :, None] * heads[:, None] for att in (self.att_src, self.att_dst)]  # [H, C, H]
+        return torch.cat(blocks, dim=2).flatten(0, 1)
 
     def __repr__(self) -> str:
         lin = self.lin

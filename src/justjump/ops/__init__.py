@@ -1,6 +1,6 @@
 """Functions on tensors. ``reference`` is the obvious version of each; the others are fast and agree with it."""
 
-from justjump.ops.adjacency import Adjacency, Aggregate
+from justjump.ops.adjacency import Adjacency, Aggregate, Targets
 from justjump.ops.dna import Projections, dna_attention, dna_conv, is_packable
 from justjump.ops.dropout import draw_seed, dropout, relu_dropout
 from justjump.ops.gat import gat_attention
@@ -15,6 +15,7 @@ __all__ = [
     "Aggregate",
     "Projections",
     "SparseMatrix",
+    "Targets",
     "dna_attention",
     "dna_conv",
     "draw_seed",

@@ -64,9 +64,7 @@ class Adjacency(SparseMatrix):
         low, high = (int(edge_index.min()), int(edge_index.max())) if edges else (0, -1)
         if num_nodes is None:
             num_nodes = high + 1
-        if low < 0 or high >= num_nodes:
-            bad = low if low < 0 else high
-            raise ValueError(f"edge_index holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
+        _check_range(low, high, num_nodes, "edge_index")
         weight = None if edge_weight is None else _check_weight(edge_weight, edges)
         source, target = edge_index
         return cls(*by_rows((num_nodes, num_nodes), target, source, weight))
@@ -172,6 +170,10 @@ class Adjacency(SparseMatrix):
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
         return weight
 
+    def toward(self, nodes: Tensor) -> Targets:
+        """The part of the graph that a last layer needs when only some nodes' output is wanted."""
+        return Targets(self, nodes)
+
     def flipped(self) -> Adjacency:
         """The graph with every edge reversed."""
         return Adjacency.build(torch.stack([self.target, self.col]), self.weight, self.num_nodes)
@@ -184,7 +186,54 @@ class Adjacency(SparseMatrix):
         return Adjacency(self.rowptr.to(device), self.col.to(device), weight)
 
     def __repr__(self) -> str:
-        return f"Adjacency(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+        return f"{type(self).__name__}(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+
+
+class Targets(Adjacency):
+    """A graph with the edges to some of its nodes only; the weights are those of the whole graph.
+
+    The other nodes stay, as sources and with empty rows, so that a layer needs to know nothing of it.
+
+    >>> adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> adj.toward(torch.tensor([1]))
+    Targets(num_nodes=3, num_edges=2)
+    """
+
+    def __init__(self, whole: Adjacency, nodes: Tensor) -> None:
+        low, high = (int(nodes.min()), int(nodes.max())) if len(nodes) else (0, -1)
+        _check_range(low, high, whole.num_nodes, "nodes")
+        wanted = torch.zeros(whole.num_nodes, dtype=torch.bool, device=whole.device)
+        wanted[nodes] = True
+        edges = wanted[whole.target].nonzero()[:, 0]
+        count = torch.diff(whole.rowptr) * wanted
+        rowptr = torch.cat([whole.rowptr.new_zeros(1), count.cumsum(0).to(whole.rowptr.dtype)])
+        super().__init__(rowptr, whole.col[edges], None if whole.weight is None else whole.weight[edges])
+        self.nodes = nodes
+        self._whole = whole
+        self._edges = edges
+
+    @property
+    def order(self) -> Tensor | None:
+        return self._whole.order
+
+    def with_self_loops(self) -> Adjacency:
+        whole = self._whole.with_self_loops()
+        return self if whole is self._whole else whole.toward(self.nodes)
+
+    def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Tensor:
+        return self._whole.normalized(aggregate, dtype)[self._edges]
+
+    def flipped(self) -> Adjacency:
+        raise ValueError("the edges to some nodes cannot be reversed: reverse the whole graph, then take toward(nodes)")
+
+    def to(self, device: torch.device | str) -> Targets:
+        return self._whole.to(device).toward(self.nodes.to(device))
+
+
+def _check_range(low: int, high: int, num_nodes: int, what: str) -> None:
+    if low < 0 or high >= num_nodes:
+        bad = low if low < 0 else high
+        raise ValueError(f"{what} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
 
 
 def _check_weight(weight: Tensor, edges: int) -> Tensor:

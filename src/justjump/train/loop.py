@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
 from justjump.data import DataError, Graph, Split, random_split, split_from_masks
 from justjump.nn import ModelConfig, NodeClassifier
+from justjump.ops import Targets
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.files import RunError
 from justjump.train.inputs import Inputs, data_hash, prepare
@@ -140,7 +141,7 @@ def train_until_done(
     on_epoch: Callable[[Progress], None] | None = None,
 ) -> bool:
     """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
-    train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
+    train, val = (inputs.adj.toward(torch.from_numpy(part)) for part in (split.train, split.val))
     saved = -math.inf
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
@@ -167,23 +168,23 @@ def train_until_done(
     return True
 
 
-def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, nodes: Tensor) -> float:
+def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, targets: Targets) -> float:
     """One step on all training nodes; the loss before it."""
     model.train()
     optimizer.zero_grad()
-    logits = model(inputs.x, inputs.adj)
-    loss = F.cross_entropy(logits[nodes], inputs.labels[nodes])
+    logits = model(inputs.x, inputs.adj, targets=targets)
+    loss = F.cross_entropy(logits, inputs.labels[targets.nodes])
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.item()
 
 
 @torch.no_grad()
-def validate(model: nn.Module, inputs: Inputs, nodes: Tensor) -> tuple[float, float]:
+def validate(model: nn.Module, inputs: Inputs, targets: Targets) -> tuple[float, float]:
     """Loss and accuracy on some nodes."""
     model.eval()
-    logits = model(inputs.x, inputs.adj)[nodes]
-    labels = inputs.labels[nodes]
+    logits = model(inputs.x, inputs.adj, targets=targets)
+    labels = inputs.labels[targets.nodes]
     return F.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean().item()
 
 
