@@ -1,7 +1,7 @@
 // Backward of the DNA attention by target: dq = sum_e sum_t ds k over CSR, each target owns its row.
 //
-// Separate keys and values: the pass by source has left the gradients of the scores, so that values and softmax are not
-// needed again. Folded: to recompute them takes no row but the one at hand, and less time than to write and read them.
+// Where the pass by source has left the gradients of the scores, values and softmax are not needed again. Large folded
+// layers recompute them: that takes no row but the one at hand, and less time than to write and read them.
 #pragma once
 
 #include "dna_gradient.h"
@@ -9,14 +9,15 @@
 namespace jj {
 namespace JJ_ISA {
 
-// Sums the edges [first, last) of a row into `dq` [stride].
+// Sums the edges [first, last) of a row into `dq` [stride] and, when folded, their ds into `dbias` [P].
 template <class S, int N, int B>
-static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, S* dq) {
+static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, S* dq, S* dbias) {
     constexpr int W = kLanes<S>;
     const Shape<S, N, B> shape(a.layout);
     const int64_t P = a.layout.padded, T = a.steps, step = shape.step(), n = shape.vectors();
     for (int64_t b = 0; b < shape.blocks(); ++b) {
         Run<S, N> sum;
+        Vec<S> dscores{};
         sum.clear(dq + b * W, step, n);
         for (int64_t e = first; e < last; ++e) {
             if (b == 0 && e + a.ahead < a.graph.edges) {
@@ -26,15 +27,17 @@ static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, S* dq) {
             const int64_t source = a.graph.col[e];
             for (int64_t t = 0; t < T; ++t) {
                 const Vec<S> ds = load_heads(a.grad_score + (e * T + t) * P + b * W, P);
+                dscores += ds;
                 const S* k = a.key[t] + source * a.key_stride[t] + b * W;
                 for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + ds * load(k + j * step));
             }
         }
         sum.write(dq + b * W, step);
+        if (a.folded) store_heads(dbias + b * W, dscores, a.layout, b * W);
     }
 }
 
-// The same of the folded form, and the sum of ds into `dbias` [P].
+// The same of the folded form, with the gradients of the scores computed anew.
 template <class S, int N, int B>
 static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, S* dq, S* dbias,
                                  S* scratch) {
@@ -93,19 +96,20 @@ static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, in
 
 template <class S, int N, int B>
 static void dna_query_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
+    const auto row = [&](int64_t v, int64_t first, int64_t last, S* dq, S* dbias) {
+        if (a.grad_score)
+            dna_query_row<S, N, B>(a, first, last, dq, dbias);
+        else
+            dna_folded_query_row<S, N, B>(a, v, first, last, dq, dbias, scratch);
+    };
     const int64_t stride = a.layout.stride;
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        if (!a.folded) return dna_query_row<S, N, B>(a, unit.edge, unit.edge_end, sums);
-        return dna_folded_query_row<S, N, B>(a, unit.row, unit.edge, unit.edge_end, sums, sums + stride, scratch);
+        return row(unit.row, unit.edge, unit.edge_end, sums, sums + stride);
     }
     for (int64_t v = unit.row; v < unit.row_end; ++v) {
-        const int64_t first = a.graph.rowptr[v], last = a.graph.rowptr[v + 1];
-        S* dq = a.grad_query + v * stride;
-        if (a.folded)
-            dna_folded_query_row<S, N, B>(a, v, first, last, dq, a.grad_bias + v * a.layout.padded, scratch);
-        else
-            dna_query_row<S, N, B>(a, first, last, dq);
+        S* dbias = a.folded ? a.grad_bias + v * a.layout.padded : nullptr;
+        row(v, a.graph.rowptr[v], a.graph.rowptr[v + 1], a.grad_query + v * stride, dbias);
     }
 }
 

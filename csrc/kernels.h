@@ -98,12 +98,13 @@ struct Dna {
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
     S* grad_weight = nullptr;       // [E] or null
-    S* grad_score = nullptr;        // [E, T, P] workspace, null when folded: scale * ds in CSR order
+    S* grad_score = nullptr;        // [E, T, P] workspace or null: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded
     const int64_t* grad_key_stride = nullptr;
     S* const* grad_value = nullptr;
     const int64_t* grad_value_stride = nullptr;
     bool accumulate = false;  // add to grad_key and grad_value instead of overwriting them
+    bool keep_scores = true;  // grad_score is written by the pass by source, not computed again by target
     S* partials = nullptr;
     int64_t partial_size = 0;
 };

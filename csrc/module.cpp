@@ -73,7 +73,7 @@ void dna(const Graph& g, int64_t heads, int64_t channels, double scale, uint32_t
          const Addresses& values, const Strides& value_strides, Address out, Address total, Address attention,
          Address grad_out, Address grad_total, Address grad_query, Address grad_bias, Address grad_weight,
          const Addresses& grad_keys, const Strides& grad_key_strides, const Addresses& grad_values,
-         const Strides& grad_value_strides, bool accumulate, int threads) {
+         const Strides& grad_value_strides, bool accumulate, bool keep_scores, int threads) {
     Dna<S> a;
     a.graph = g;
     a.layout = layout<S>(heads, channels);
@@ -105,6 +105,7 @@ void dna(const Graph& g, int64_t heads, int64_t channels, double scale, uint32_t
     a.grad_value = dv.data();
     a.grad_value_stride = grad_value_strides.data();
     a.accumulate = accumulate;
+    a.keep_scores = keep_scores || !a.folded;  // the separate form cannot do without
     run_dna_backward(a, threads);
 }
 

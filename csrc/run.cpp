@@ -96,7 +96,8 @@ void run_dna_forward(Dna<S> a, int threads) {
 template <class S>
 void run_dna_backward(Dna<S> a, int threads) {
     const int64_t stride = a.layout.stride, P = a.layout.padded, rows = (a.folded ? 1 : 2) * a.steps;
-    const bool keep_scores = a.grad_query && !a.folded, by_source = keep_scores || a.grad_key || a.grad_weight;
+    const bool keep_scores = a.grad_query && a.keep_scores;
+    const bool by_source = keep_scores || a.grad_key || a.grad_weight;
     const KeptBuffer<S> grad_score(keep_scores ? a.graph.edges * a.steps * P : 0);
     a.grad_score = keep_scores ? grad_score.get() : nullptr;
     if (by_source) {

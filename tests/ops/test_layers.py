@@ -27,6 +27,11 @@ def projections(channels: int, groups: int, bias: bool, dtype: torch.dtype) -> P
     return Projections(*parts)
 
 
+@pytest.fixture(params=[0, native.dna.KEPT_SCORE_BYTES], ids=["scores-twice", "scores-kept"])
+def _scores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native.dna, "KEPT_SCORE_BYTES", request.param)
+
+
 def oracle(newest: Tensor, attended: list[Tensor], p: Projections, adj: Adjacency, weight: Tensor, heads: int, *drop):  # type: ignore[no-untyped-def]
     channels = newest.size(1) // heads
     history = torch.stack(attended, 1)
@@ -44,6 +49,7 @@ def oracle(newest: Tensor, attended: list[Tensor], p: Projections, adj: Adjacenc
 )
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.usefixtures("_scores")
 def test_dna_layer(
     dtype: torch.dtype, tolerance: float, channels: int, heads: int, groups: int, bias: bool, steps: int
 ) -> None:
@@ -125,12 +131,15 @@ def test_dropout_is_the_reference_mask(dtype: torch.dtype) -> None:
     assert_same(*gradients(ours, [x]), *gradients(theirs, [x]), 1e-6)
 
 
-def layer_arguments(heads: int, groups: int) -> tuple[object, ...]:
+def layer_arguments(heads: int, groups: int, packed: bool = True, newest: bool = False) -> tuple[object, ...]:
     adj = Adjacency.build(random_graph(NODES, 60), num_nodes=NODES)
-    rows = [native.pack(torch.randn(NODES, 8, dtype=torch.float64), heads).requires_grad_() for _ in range(2)]
+    rows = [torch.randn(NODES, 8, dtype=torch.float64) for _ in range(3)]
+    rows = [(native.pack(x, heads) if packed else x).requires_grad_() for x in rows]
+    asks = rows.pop() if newest else None
     weight = torch.rand(60, dtype=torch.float64)
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight, adj.order)
-    return (None, rows, *projections(8, groups, True, torch.float64), *structure, heads, 0.3, torch.tensor(4))
+    options = (heads, 0.3, torch.tensor(4), packed)
+    return (asks, rows, *projections(8, groups, True, torch.float64), *structure, *options)
 
 
 @pytest.mark.parametrize("groups", [1, 8])
@@ -146,8 +155,10 @@ def test_dna_layer_history_in_one_tensor(groups: int) -> None:
 
 
 @pytest.mark.parametrize("groups", [1, 4])
-def test_dna_layer_is_a_well_formed_custom_op(groups: int) -> None:
-    arguments = layer_arguments(4, groups)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("newest", [False, True])
+def test_dna_layer_is_a_well_formed_custom_op(groups: int, packed: bool, newest: bool) -> None:
+    arguments = layer_arguments(4, groups, packed, newest)
     torch.library.opcheck(torch.ops.justjump.dna_layer.default, arguments)
 
 

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 import torch
@@ -173,19 +174,21 @@ def check_folded(adj, heads, channels, steps, dtype, p, accumulate=False, seed=2
     assert_close(sums[:, :heads], total, dtype)
     assert not sums[:, heads:].any()
     assert_close(weights, attention, dtype)
-    start = torch.full((nodes, steps, stride), float(accumulate), dtype=dtype)
-    grad_keys = [start[:, t] for t in range(steps)]
-    dq, dbias, dx, dv, dw = native.dna_backward(
-        csr, csc, weight.detach(), *inputs, packed(grads[0]), pad_heads(grads[1]), **options,
-        grad_keys=grad_keys, accumulate=accumulate, need_weight=True,
-    )  # fmt: skip
-    assert dv is None
-    assert_close(unpacked(dq, heads, channels), expected[0], dtype)
-    dx = torch.stack([unpacked(x.contiguous() - float(accumulate), heads, channels) for x in dx], 1)
-    assert_close(dx, expected[1], dtype)
-    assert_close(dbias[:, :heads], expected[2], dtype)
-    assert not dbias[:, heads:].any()
-    assert_close(dw, expected[3], dtype)
+    for kept in (0, native.dna.KEPT_SCORE_BYTES):  # gradients of the scores twice, or kept
+        start = torch.full((nodes, steps, stride), float(accumulate), dtype=dtype)
+        grad_keys = [start[:, t] for t in range(steps)]
+        with mock.patch.object(native.dna, "KEPT_SCORE_BYTES", kept):
+            dq, dbias, dx, dv, dw = native.dna_backward(
+                csr, csc, weight.detach(), *inputs, packed(grads[0]), pad_heads(grads[1]), **options,
+                grad_keys=grad_keys, accumulate=accumulate, need_weight=True,
+            )  # fmt: skip
+        assert dv is None
+        assert_close(unpacked(dq, heads, channels), expected[0], dtype)
+        dx = torch.stack([unpacked(x.contiguous() - float(accumulate), heads, channels) for x in dx], 1)
+        assert_close(dx, expected[1], dtype)
+        assert_close(dbias[:, :heads], expected[2], dtype)
+        assert not dbias[:, heads:].any()
+        assert_close(dw, expected[3], dtype)
 
 
 def check_gat(adj, heads, channels, dtype, p, size=1.0, wide=False, seed=-7):

@@ -12,7 +12,7 @@ from justjump.ops.adjacency import Adjacency
 from justjump.ops.blocks import edge_blocks
 from justjump.ops.dna_native import dna_layer
 from justjump.ops.dropout import draw_seed
-from justjump.ops.packed import is_native, pack, unpack
+from justjump.ops.packed import is_native
 
 
 class Projections(NamedTuple):
@@ -58,13 +58,9 @@ def dna_conv(
         ``[N, d]``
     """
     seed = draw_seed(dropout_p) if seed is None else seed
-    if packed:
-        return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed)
+    if packed or is_packable(attended[0], weight):
+        return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed, packed)
     channels = attended[0].size(-1) // heads
-    if is_packable(attended[0], weight):
-        rows = [pack(x, heads) for x in attended]
-        asks = None if newest is None else pack(newest, heads)
-        return unpack(dna_layer(asks, rows, projections, adj, weight, heads, dropout_p, seed), heads, channels)
     history = torch.cat([x if x.dim() == 3 else x[:, None] for x in attended], dim=1)  # [N, T, d]
     newest = history[:, -1] if newest is None else newest
     query = reference.grouped_linear(newest, projections.query, projections.query_bias).view(-1, heads, channels)

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from justjump.ops import native
 from justjump.ops.adjacency import Adjacency
+from justjump.ops.packed import contiguous_rows
 
 if TYPE_CHECKING:
     from justjump.ops.dna import Projections
@@ -34,19 +35,21 @@ def dna_layer(
     heads: int,
     dropout_p: float,
     seed: Tensor,
+    packed: bool,
 ) -> Tensor:
-    """:func:`justjump.ops.dna.dna_conv` of packed rows.
+    """:func:`justjump.ops.dna.dna_conv` of rows in the standard or the packed layout.
 
     Args:
-        newest: ``[N, stride]``, or None for the last of those attended
-        attended: tensors ``[N, stride]`` or ``[N, t, stride]``, T representations in all
+        newest: ``[N, d]`` or ``[N, stride]``, or None for the last of those attended
+        attended: tensors ``[N, d]`` or ``[N, t, d]`` (packed: stride), T representations in all
 
     Returns:
-        ``[N, stride]``
+        ``[N, d]`` or ``[N, stride]``
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     order = None if _folds(projections.query, heads) else adj.order
-    out: Tensor = _forward(newest, list(attended), *projections, *structure, order, heads, dropout_p, seed)[0]
+    arguments = (newest, list(attended), *projections, *structure, order, heads, dropout_p, seed, packed)
+    out: Tensor = _forward(*arguments)[0]
     return out
 
 
@@ -70,11 +73,18 @@ def _forward(
     heads: int,
     dropout_p: float,
     seed: Tensor,
+    packed: bool,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and what backward needs: folded (query, folded query, score bias, aggregate, total weight), or
-    separate (query, keys and values [N, 2, T, stride]): one row a source to gather."""
-    csr, history = native.Csr(rowptr, col), _steps(attended)
+    separate (query, keys and values [N, 2, T, stride]): one row a source to gather; then the packed rows if they were
+    made here."""
     channels = wq.size(0) * wq.size(1) // heads
+    made: list[Tensor] = []
+    if not packed:
+        attended = [_pack(x, heads) for x in attended]
+        newest = None if newest is None else _pack(newest, heads)
+        made = [*attended, *([] if newest is None else [newest])]
+    csr, history = native.Csr(rowptr, col), _steps(attended)
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
     scale = 1 / math.sqrt(channels)
     attend = partial(
@@ -88,12 +98,12 @@ def _forward(
             linear(x, wk, bk, out=key)
             linear(x, wv, bv, out=value)
         out, _, _ = attend(csr, weight, query, keys, values, None, order=order)
-        return out, [query, both]
+        return out if packed else native.unpack(out, heads, channels), [query, both, *made]
     folded, bias = _linear_dot(query, wk, bk, heads, channels)
     aggregate, total, _ = attend(csr, weight, folded, history, None, bias)
     assert total is not None
     out = linear(aggregate, wv, bv, scale=total)
-    return out, [query, folded, bias, aggregate, total]
+    return out if packed else native.unpack(out, heads, channels), [query, folded, bias, aggregate, total, *made]
 
 
 @torch.library.custom_op("justjump::dna_layer_backward", mutates_args=())
@@ -116,10 +126,16 @@ def _backward(
     heads: int,
     dropout_p: float,
     seed: Tensor,
+    packed: bool,
 ) -> list[Tensor]:
     """Gradients of wq, bq, wk, bk, wv, bv, of each attended tensor, and of newest if it was given."""
     csr, csc = native.Csr(rowptr, col), native.Csc(colptr, row, position)
     groups, channels = wq.size(0), wq.size(0) * wq.size(1) // heads
+    if not packed:
+        grad = _pack(grad, heads)
+        kept = 5 if _folds(wq, heads) else 2
+        saved, attended, made = saved[:kept], saved[kept : kept + len(attended)], saved[kept + len(attended) :]
+        newest = made[0] if made else None
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
     weight_grad = partial(native.grouped_linear_weight_grad, groups=groups, heads=heads, channels=channels)
     scale = 1 / math.sqrt(channels)
@@ -144,7 +160,7 @@ def _backward(
             linear(grad_key, wk, transpose=True, out=into)
             linear(grad_value, wv, transpose=True, out=into, accumulate=True)
     else:
-        _, folded, bias, aggregate, total = saved
+        folded, bias, aggregate, total = saved[1:]
         grad_wv, grad_bv = weight_grad(aggregate, grad, scale=total)
         grad_aggregate, grad_total = _linear_dot(grad, wv, bv, heads, channels)
         grad_folded, grad_bias, _, _, _ = attend_backward(
@@ -155,33 +171,44 @@ def _backward(
         grad_wk, grad_bk = weight_grad(grad_folded, query, scale=grad_bias)
         grad_query = linear(grad_folded, wk, bk, scale=grad_bias)
     grad_wq, grad_bq = weight_grad(history[-1] if newest is None else newest, grad_query)
-    grads = [grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended]
     if newest is not None:
-        return [*grads, linear(grad_query, wq, transpose=True)]
-    linear(grad_query, wq, transpose=True, out=grad_history[-1], accumulate=True)
-    return grads
+        grad_attended.append(linear(grad_query, wq, transpose=True))
+    else:
+        linear(grad_query, wq, transpose=True, out=grad_history[-1], accumulate=True)
+    if not packed:
+        grad_attended = [_unpack(x, heads, channels) for x in grad_attended]
+    return [grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended]
 
 
 @_forward.register_fake
-def _(newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, *_):  # type: ignore[no-untyped-def]
-    last = attended[-1] if newest is None else newest
-    rows, head_row = last.new_empty(last.size(0), last.size(-1)), (last.size(0), native.padded_heads(heads))
-    like = torch.empty_like
+def _(  # type: ignore[no-untyped-def]
+    newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, p, seed, packed
+):
+    last, nodes = attended[-1] if newest is None else newest, attended[0].size(0)
+    stride = native.row_stride(heads, wq.size(0) * wq.size(1) // heads, last.dtype)
+    made = [] if packed else [*attended, *([] if newest is None else [newest])]
+    made = [x.new_empty(*x.shape[:-1], stride) for x in made]
+    out = last.new_empty(nodes, last.size(-1))
+
+    def rows(*shape):  # type: ignore[no-untyped-def]
+        return last.new_empty(nodes, *shape)
+
     if not _folds(wq, heads):
         steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
-        return rows, [like(rows), rows.new_empty(rows.size(0), 2, steps, rows.size(1))]
-    return rows, [like(rows), like(rows), rows.new_empty(head_row), like(rows), rows.new_empty(head_row)]
+        return out, [rows(stride), rows(2, steps, stride), *made]
+    heads = native.padded_heads(heads)
+    return out, [rows(stride), rows(stride), rows(heads), rows(stride), rows(heads), *made]
 
 
 @_backward.register_fake
 def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no-untyped-def]
     like, bias = torch.empty_like, wq.new_empty(wq.size(0) * wq.size(1))
     grads = [like(wq), bias, like(wk), like(bias), like(wv), like(bias), *(x.new_empty(x.shape) for x in attended)]
-    return grads if newest is None else [*grads, like(grad)]
+    return grads if newest is None else [*grads, grad.new_empty(grad.shape)]
 
 
 def _setup(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed = inputs
+    newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed, ctx.packed = inputs
     ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
@@ -191,15 +218,28 @@ def _autograd(ctx, grad, _):  # type: ignore[no-untyped-def]
     newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
     structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
     if grad is None:
-        return (None, [None] * ctx.attended) + (None,) * 16
-    grads = _backward(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, ctx.heads, ctx.dropout_p, seed)
+        return (None, [None] * ctx.attended) + (None,) * 17
+    options = (ctx.heads, ctx.dropout_p, seed, ctx.packed)
+    grads = _backward(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, *options)
     weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
     for place, wanted in zip((1, 3, 5), ctx.biased, strict=True):
         weights[place] = weights[place] if wanted else None
-    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 10
+    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 11
 
 
 _forward.register_autograd(_autograd, setup_context=_setup)
+
+
+def _pack(x: Tensor, heads: int) -> Tensor:
+    """``[N, d] -> [N, stride]`` or ``[N, t, d] -> [N, t, stride]``"""
+    packed = native.pack(contiguous_rows(x.reshape(-1, x.size(-1))), heads)
+    return packed if x.dim() == 2 else packed.view(*x.shape[:-1], -1)
+
+
+def _unpack(x: Tensor, heads: int, channels: int) -> Tensor:
+    """``[N, stride] -> [N, d]`` or ``[N, t, stride] -> [N, t, d]``"""
+    unpacked = native.unpack(x.view(-1, x.size(-1)), heads, channels)
+    return unpacked if x.dim() == 2 else unpacked.view(*x.shape[:-1], -1)
 
 
 def _folds(weight: Tensor, heads: int) -> bool:

@@ -13,6 +13,10 @@ from justjump.ops.native.graph import Csc, Csr, _graph
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, threads
 
+# Gradients of the scores of folded layers up to this size stay in the cache between the two passes of backward; larger
+# ones are computed in both.
+KEPT_SCORE_BYTES = 2**23
+
 
 def dna_forward(
     csr: Csr,
@@ -58,7 +62,7 @@ def dna_forward(
     none: list[int] = []
     call(
         *common, out.data_ptr(), _address(total), _address(attention),
-        0, 0, 0, 0, 0, none, none, none, none, False, threads(),
+        0, 0, 0, 0, 0, none, none, none, none, False, False, threads(),
     )  # fmt: skip
     return out, total, attention
 
@@ -113,6 +117,7 @@ def dna_backward(
     grad_query = torch.empty_like(query) if need_query else None
     grad_bias = query.new_empty(nodes, layout.padded) if folded and need_query else None
     grad_weight = query.new_empty(csr.col.numel()) if need_weight else None
+    scores = csr.col.numel() * len(keys) * layout.padded
     if len(keys) == 0:
         for gradient in (grad_query, grad_bias, grad_weight):
             if gradient is not None:
@@ -123,7 +128,7 @@ def dna_backward(
             _address(grad_query), _address(grad_bias), _address(grad_weight),
             [x.data_ptr() for x in grad_keys or ()], [x.stride(0) for x in grad_keys or ()],
             [x.data_ptr() for x in grad_values or ()], [x.stride(0) for x in grad_values or ()],
-            accumulate, threads(),
+            accumulate, scores * query.itemsize <= KEPT_SCORE_BYTES, threads(),
         )  # fmt: skip
     return (
         grad_query,
