@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 import scipy.sparse
 import torch
@@ -125,3 +126,26 @@ def test_reset_parameters_starts_anew() -> None:
 def test_bad_configurations_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ModelConfig(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layers": "two"}, "layers='two' is of type str, expected an int"),
+        ({"layers": 2.0}, "layers=2.0 is of type float, expected an int"),
+        ({"layers": True}, "layers=True is of type bool"),
+        ({"window": "3"}, "window='3' is of type str"),
+        ({"dropout": None}, "dropout=None is of type NoneType, expected a float"),
+        ({"jump_input": 1}, "jump_input=1 is of type int, expected True or False"),
+    ],
+)
+def test_options_of_another_type_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ModelConfig(**arguments)
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    config = ModelConfig(layers=np.int64(2), dropout=0)
+    assert config == ModelConfig(layers=2, dropout=0.0)
+    assert type(config.layers) is int
+    assert type(config.dropout) is float

@@ -13,6 +13,7 @@ from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
 from justjump.nn.init import reset_parameters
 from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
+from justjump.nn.options import check_types
 from justjump.nn.sizes import check_sizes
 from justjump.ops import Adjacency, SparseMatrix, Targets, reference
 
@@ -57,6 +58,7 @@ class ModelConfig:
     keep_first: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name, kind in (("model", Model), ("jump", Jump), ("update", Update)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from justjump.nn.options import check_types
+
 Watch = Literal["loss", "accuracy"]
 Decay = Literal["all", "weights"]
 
@@ -44,6 +46,7 @@ class Protocol:
     fractions: tuple[float, float, float] = (0.2, 0.2, 0.6)
 
     def __post_init__(self) -> None:
+        check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
         for name, kind in (("watch", Watch), ("decay", Decay)):
             if getattr(self, name) not in get_args(kind):
