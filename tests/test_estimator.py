@@ -7,6 +7,10 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
 import justjump
@@ -144,24 +148,20 @@ def test_wrong_parameters_are_named_by_fit() -> None:
 
 
 def test_clone_of_scikit_learn(fitted: DNAClassifier) -> None:
-    base = pytest.importorskip("sklearn.base")
-    copy = base.clone(fitted)
+    copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
     assert not hasattr(copy, "run_")
-    assert base.is_classifier(copy)
-    validation = pytest.importorskip("sklearn.utils.validation")
-    validation.check_is_fitted(fitted)
+    assert is_classifier(copy)
+    check_is_fitted(fitted)
     with pytest.raises(ValueError, match="not fitted"):
-        validation.check_is_fitted(copy)
+        check_is_fitted(copy)
     assert copy.fit(two_rings()).score(two_rings()) == fitted.score(two_rings())
 
 
 def test_pipeline_and_grid_of_scikit_learn() -> None:
-    pipeline = pytest.importorskip("sklearn.pipeline")
-    selection = pytest.importorskip("sklearn.model_selection")
-    steps = pipeline.Pipeline([("dna", DNAClassifier(**SMALL))]).fit(two_rings())
+    steps = Pipeline([("dna", DNAClassifier(**SMALL))]).fit(two_rings())
     assert len(steps.predict(two_rings())) == 40
-    models = [DNAClassifier(**SMALL).set_params(**p) for p in selection.ParameterGrid({"layers": [1, 2]})]
+    models = [DNAClassifier(**SMALL).set_params(**p) for p in ParameterGrid({"layers": [1, 2]})]
     assert [model.layers for model in models] == [1, 2]
 
 

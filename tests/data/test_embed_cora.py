@@ -8,12 +8,10 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from justjump.data import read_graph
-
-pd = pytest.importorskip("pandas", reason="needs pandas to run the script that embeds Cora")
-pytest.importorskip("pyarrow", reason="needs pyarrow to run the script that embeds Cora")
 
 
 @pytest.fixture(scope="module")
