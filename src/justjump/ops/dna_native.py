@@ -13,7 +13,7 @@ folded
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -48,13 +48,15 @@ def dna_layer(
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     order = None if _folds(projections.query, heads) else adj.order
-    arguments = (newest, list(attended), *projections, *structure, order, heads, dropout_p, seed, packed)
-    out: Tensor = _forward(*arguments)[0]
+    rest = (*projections, *structure, order, heads, dropout_p, seed, packed)
+    if torch.compiler.is_compiling() or type(attended[0]) is not Tensor:
+        out: Tensor = _forward(newest, list(attended), *rest)[0]
+    else:
+        out = _Layer.apply(len(attended), *attended, newest, *rest)  # type: ignore[no-untyped-call]
     return out
 
 
-@torch.library.custom_op("justjump::dna_layer", mutates_args=())
-def _forward(
+def _run_forward(
     newest: Tensor | None,
     attended: Sequence[Tensor],
     wq: Tensor,
@@ -106,8 +108,7 @@ def _forward(
     return out if packed else native.unpack(out, heads, channels), [query, folded, bias, aggregate, total, *made]
 
 
-@torch.library.custom_op("justjump::dna_layer_backward", mutates_args=())
-def _backward(
+def _run_backward(
     grad: Tensor,
     saved: Sequence[Tensor],
     newest: Tensor | None,
@@ -180,6 +181,10 @@ def _backward(
     return [grad_wq, grad_bq, grad_wk, grad_bk, grad_wv, grad_bv, *grad_attended]
 
 
+_forward = torch.library.custom_op("justjump::dna_layer", _run_forward, mutates_args=())
+_backward = torch.library.custom_op("justjump::dna_layer_backward", _run_backward, mutates_args=())
+
+
 @_forward.register_fake
 def _(  # type: ignore[no-untyped-def]
     newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, p, seed, packed
@@ -190,7 +195,7 @@ def _(  # type: ignore[no-untyped-def]
     made = [x.new_empty(*x.shape[:-1], stride) for x in made]
     out = last.new_empty(nodes, last.size(-1))
 
-    def rows(*shape):  # type: ignore[no-untyped-def]
+    def rows(*shape: int) -> Tensor:
         return last.new_empty(nodes, *shape)
 
     if not _folds(wq, heads):
@@ -207,27 +212,44 @@ def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no
     return grads if newest is None else [*grads, grad.new_empty(grad.shape)]
 
 
-def _setup(ctx, inputs, output):  # type: ignore[no-untyped-def]
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed, ctx.packed = inputs
     ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
 
 
-def _autograd(ctx, grad, _):  # type: ignore[no-untyped-def]
+def _gradients(ctx: Any, grad: Tensor | None, run: Callable[..., list[Tensor]]) -> tuple[Any, ...]:
     newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
     structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
     if grad is None:
         return (None, [None] * ctx.attended) + (None,) * 17
     options = (ctx.heads, ctx.dropout_p, seed, ctx.packed)
-    grads = _backward(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, *options)
+    grads = run(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, *options)
     weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
-    for place, wanted in zip((1, 3, 5), ctx.biased, strict=True):
-        weights[place] = weights[place] if wanted else None
-    return (grad_newest[0] if grad_newest else None, grad_attended, *weights) + (None,) * 11
+    wanted = (True, ctx.biased[0], True, ctx.biased[1], True, ctx.biased[2])
+    parts = [part if is_wanted else None for part, is_wanted in zip(weights, wanted, strict=True)]
+    return (grad_newest[0] if grad_newest else None, grad_attended, *parts) + (None,) * 11
 
 
-_forward.register_autograd(_autograd, setup_context=_setup)
+_forward.register_autograd(lambda ctx, grad, _: _gradients(ctx, grad, _backward), setup_context=_setup)
+
+
+class _Layer(torch.autograd.Function):
+    """The operation without torch's dispatcher: on a small graph the way through it takes as long as a kernel."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *inputs: Any) -> Tensor:
+        arguments = (inputs[count], inputs[:count], *inputs[count + 1 :])
+        output = _run_forward(*arguments)
+        _setup(ctx, arguments, output)
+        return output[0]
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
+        newest, attended, *rest = _gradients(ctx, grad, _run_backward)
+        return None, *attended, newest, *rest
 
 
 def _pack(x: Tensor, heads: int) -> Tensor:
