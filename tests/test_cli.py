@@ -106,6 +106,12 @@ def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
         (["train", "--dataset", "cora", "--output", "/dev/null/x"], "--output /dev/null/x cannot be created"),
         (["train", "--graph", "mygraph"], "mygraph does not exist"),
         (["train", "--dataset", "cora", "--directed"], "--directed is for --graph"),
+        (["train", "--dataset", "cora", "--layers", "two"], "'--layers': 'two' "),
+        (["attention", "runs/dna", "--by", "foo"], "'--by': 'foo' is not one of 'all'"),
+        (["sweep", "--dataset", "cora", "--search", "2", "--grid", "small"], "leave out --search or --grid"),
+        (["sweep", "--dataset", "cora", "--model", "foo"], "no model 'foo': choose from all, gcn, gat, dna, gcn-none"),
+        (["reproduce", "--dataset", "cora", "--store", __file__], "test_cli.py is a file: a store is a folder"),
+        (["results", "nowhere"], "there is no store at nowhere"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -116,6 +122,19 @@ def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str,
     assert done.stderr.count("\n") == 1
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_help_lists_commands_in_order_and_what_may_be_chosen() -> None:
+    listed = justjump("--help").stdout.split("Commands:")[1].split("\n  ")
+    assert [line.split()[0] for line in listed[1:4]] == ["train", "predict", "explore"]
+    for command in ("train", "predict", "reproduce", "sweep", "results"):
+        assert next(line for line in listed if line.startswith(f"{command} ")).strip().endswith("."), "not cut off"
+    wide = {**os.environ, "COLUMNS": "500", "TERMINAL_WIDTH": "500"}
+    helps = {command: justjump(command, "--help", env=wide).stdout for command in ("reproduce", "sweep")}
+    assert helps["reproduce"].count("[default: all]") == 2
+    choices = justjump("sweep", "--dataset", "cora", "--model", "foo").stderr.split("choose from ")[1].split(", ")
+    for text in helps.values():
+        assert set(map(str.strip, choices)) <= set(re.findall(r"[\w-]+", text.replace("-\n  ", "-")))
 
 
 def test_no_command_shows_the_help_and_version_works() -> None:
@@ -180,6 +199,17 @@ def test_ctrl_c_ends_splits_that_have_not_begun(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "of 9 splits: the same command goes on" in errors
+    assert errors.count("stopping after the current epoch") == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_split_that_is_finished_is_said_to_be_there(tmp_path: Path, jobs: str) -> None:
+    asked = ["train", "--dataset", "cora", *QUICK, "--jobs", jobs, "--output", str(tmp_path), "--splits"]
+    assert "already there" not in justjump(*asked, "3").stderr, "however short an epoch is"
+    again = justjump(*asked, "4").stderr
+    for split in range(3):
+        assert f"split {split} is already there: test accuracy" in again
+    assert re.search(r"\[4/4\] split 3: test accuracy .* after 3 epochs", again)
 
 
 def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:

@@ -112,10 +112,10 @@ def test_older_newer_and_foreign_files(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / name) as db:
             db.execute("CREATE TABLE runs (name)")
             db.execute(f"PRAGMA user_version = {version}")
-        with pytest.raises(StoreError, match=f"{word} version.*name another --store"):
+        with pytest.raises(StoreError, match=f"{word} version.*name another store"):
             Store(tmp_path / name)
     (tmp_path / "text").write_text("this is no database, but it is longer than its header would be\n" * 20)
-    with pytest.raises(StoreError, match="not a database.*name another --store"):
+    with pytest.raises(StoreError, match="not a database.*name another store"):
         Store(tmp_path / "text")
     assert (tmp_path / "text").read_text().startswith("this is no database")
 
@@ -135,8 +135,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot open"):
+    with pytest.raises(StoreError, match="file is a file: a store is a folder"):
         Store(tmp_path / "file" / "store.sqlite")
+    with pytest.raises(StoreError, match="cannot open"):
+        Store(tmp_path / "file" / "deeper" / "store.sqlite")
     with pytest.raises(StoreError, match="there is no store at"):
         Store(tmp_path / "none", read_only=True)
     with Store(tmp_path / "s") as store:

@@ -55,8 +55,8 @@ def train(
 ) -> None:
     """Train on one or more random splits and print the test accuracy.
 
-    With --output, Ctrl-C keeps the best network so far, and the same command goes on from there. Without it, nothing
-    is written.
+    With --output, Ctrl-C keeps the best network so far, the same command goes on from there, and a split that is
+    finished there is not trained again. Without it, nothing is written.
 
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
@@ -119,7 +119,7 @@ def predict(
     directed: Annotated[bool, typer.Option("--directed", help="Take the edges in one direction.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class of every node of a graph with a trained network.
+    """Predict the class of every node with a trained network.
 
     Example: justjump predict runs/cora --graph cora --output predictions.csv
     """

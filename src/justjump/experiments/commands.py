@@ -27,6 +27,7 @@ from justjump.experiments.display import RunsDisplay
 from justjump.experiments.jobs import Done, Event, Failed, Job, Source
 from justjump.experiments.local import run_here, run_in_workers
 from justjump.experiments.summary import Summary
+from justjump.experiments.words import count, percent
 from justjump.nn import ModelConfig
 from justjump.ops import native
 from justjump.train import Protocol, Run, RunError
@@ -76,7 +77,7 @@ def train(
         print(f"accuracy: {Summary.of(done) or 'there are no test nodes'}")
     if len(done) < splits:
         kept = f"the same command goes on from {output}" if output else "nothing was kept (no --output)"
-        print(f"stopped after {len(done)} of {splits} splits: {kept}", file=sys.stderr)
+        print(f"stopped after {len(done)} of {count(splits, 'split')}: {kept}", file=sys.stderr)
         sys.exit(130)
 
 
@@ -114,7 +115,7 @@ def predict(run_folder: Path, source: str, output: Path, directed: bool, data_di
                 writer.writerow([name, run.class_names[label], f"{row[label]:.6f}"])
 
     replace_file(output, write)
-    print(f"{graph.num_nodes} predictions are in {output}", file=sys.stderr)
+    print(f"the classes of {count(graph.num_nodes, 'node')} are in {output}", file=sys.stderr)
 
 
 def find_run(folder: Path) -> Run:
@@ -179,10 +180,8 @@ def demo(splits: int, jobs: int) -> None:
         for seed in range(splits)
     ]
     titles = [f"{title.split()[0]} split {seed}" for title in models.values() for seed in range(splits)]
-    print(
-        f"Cora: {' and '.join(models.values())} on {splits} random split{'s' * (splits != 1)}, 20/20/60 % of the nodes",
-        flush=True,
-    )
+    on = count(splits, "random split")
+    print(f"Cora: {' and '.join(models.values())} on {on}, 20/20/60 % of the nodes", flush=True)
     results, seconds = _run(todo, titles, jobs)
     table = Table(title="Test accuracy on Cora in percent", box=SIMPLE_HEAD, pad_edge=False)
     for column in ("model", "config", "splits", "here", "paper", "diff"):
@@ -190,15 +189,14 @@ def demo(splits: int, jobs: int) -> None:
     for number, (model, title) in enumerate(models.items()):
         own = [r for r in results if r["finished"] and r["config"]["model"] == model.split("-")[0]]
         stated, config = paper.TABLE1[model]["cora"], todo[number * splits].config
+        here = ("0", "stopped", percent(*stated), "-")
         if (summary := Summary.of(own)) is not None:
-            mean, std, count = summary
-            here = f"{mean:.2f}" + ("" if std is None else f" +- {std:.2f}")
-            paper_text = f"{stated.mean:.2f} +- {stated.std:.2f}"
-            table.add_row(title, config.notation, str(count), here, paper_text, f"{mean - stated.mean:+.2f}")
-        else:
-            table.add_row(title, config.notation, "0", "stopped", f"{stated.mean:.2f} +- {stated.std:.2f}", "-")
+            mean, std, done = summary
+            here = (str(done), percent(mean, std), percent(*stated), f"{mean - stated.mean:+.2f}")
+        table.add_row(title, config.notation, *here)
     Console().print(table)
-    print(f"config: layers/hidden/groups/heads; {seconds:.0f} seconds with {workers(jobs)} jobs at a time")
+    took = f"{seconds:.0f} seconds with {count(workers(jobs), 'job')} at a time"
+    print(f"config: layers/hidden/groups/heads (GCN has no heads); {took}")
     if sum(r["finished"] for r in results) < len(todo):
         sys.exit(130)
 

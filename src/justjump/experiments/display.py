@@ -8,10 +8,14 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job
+from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job, Stopping
+from justjump.experiments.words import count
 
 # What a job is taken to need before the first one has ended.
 USUAL_EPOCHS = 100
+BAR_WIDTH = 12
+# Of a line: what the counts, times and accuracy beside the bar take.
+OTHER_COLUMNS = 42
 
 
 class RunsDisplay:
@@ -23,6 +27,7 @@ class RunsDisplay:
     def __init__(self, jobs: Sequence[Job], titles: Sequence[str], workers: int) -> None:
         self.titles = titles
         self.work = [job.work for job in jobs]
+        self.is_kept = [job.output is not None for job in jobs]
         self.workers = max(1, min(workers, len(titles)))
         self.console = Console(stderr=True)
         self.running: dict[int, Epoch] = {}
@@ -32,7 +37,7 @@ class RunsDisplay:
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=BAR_WIDTH),
             MofNCompleteColumn(),
             TextColumn("{task.fields[accuracy]}"),
             TimeElapsedColumn(),
@@ -53,31 +58,40 @@ class RunsDisplay:
     def __call__(self, event: Event) -> None:
         if isinstance(event, Epoch):
             self.running[event.job] = event
+        elif isinstance(event, Stopping):
+            self._print("stopping after the current epoch of the running jobs; Ctrl-C again ends them at once")
         else:
             self._end(event)
         self._refresh()
 
     def _end(self, event: Done | Failed) -> None:
-        self.running.pop(event.job, None)
+        was_trained = self.running.pop(event.job, None) is not None
         if isinstance(event, Failed):
             self.failed.add(event.job)
             self._say(event.job, f"failed: {' '.join(event.message.split())}")
         elif event.result["finished"]:
             self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
             self.seconds[event.job] = event.result["seconds"]
-            epochs = event.result["epochs"]
-            self._say(event.job, f"test accuracy {self.accuracies[-1]:.1f} after {epochs} epochs, {self.left()}")
+            outcome = f"test accuracy {self.accuracies[-1]:.1f} after {count(event.result['epochs'], 'epoch')}"
+            if self.is_kept[event.job] and not was_trained:
+                self._print(f"{self.titles[event.job]} is already there: {outcome}")
+            else:
+                self._say(event.job, f"{outcome}, {self.left()}")
 
     def _say(self, job: int, text: str) -> None:
         if not self.console.is_terminal:
-            line = f"[{len(self.seconds) + len(self.failed)}/{len(self.titles)}] {self.titles[job]}: {text}"
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self._print(f"[{len(self.seconds) + len(self.failed)}/{len(self.titles)}] {self.titles[job]}: {text}")
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _refresh(self) -> None:
         newest = max(self.running.values(), key=lambda epoch: epoch.epoch, default=None)
         doing = "finishing"
         if newest is not None:
-            doing = f"{self.titles[newest.job]}, epoch {newest.epoch}, val {100 * newest.val_accuracy:.1f} %"
+            doing = f"epoch {newest.epoch}, val {100 * newest.val_accuracy:.1f} %, {self.titles[newest.job]}"
+        room = max(20, self.console.width - BAR_WIDTH - OTHER_COLUMNS)
+        doing = doing if len(doing) <= room else f"{doing[: room - 1]}…"
         mean = f"test {sum(self.accuracies) / len(self.accuracies):.1f} %" if self.accuracies else ""
         mean += f", {len(self.failed)} failed" if self.failed else ""
         completed = len(self.seconds) + len(self.failed)

@@ -51,6 +51,11 @@ class Source:
         return self.dataset or f"graph-{_own_hash(self)[:16]}"
 
     @property
+    def label(self) -> str:
+        """A dataset's name, or that of a user's file or folder: what people call it."""
+        return self.dataset or Path(self.path or "").resolve().name.removesuffix(".npz")
+
+    @property
     def size(self) -> tuple[int, int]:
         """Nodes and undirected edges."""
         if self.dataset in paper.DATASETS:
@@ -194,7 +199,12 @@ class Failed:
     traceback: str = ""
 
 
-Event = Epoch | Done | Failed
+@dataclass(frozen=True)
+class Stopping:
+    """Ctrl-C was pressed: no other job starts, and the running ones end after their current epoch."""
+
+
+Event = Epoch | Done | Failed | Stopping
 OnEvent = Callable[[Event], None]
 # Asked just before a job starts: False where it is not ours to run any more.
 Claim = Callable[[int], bool]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from justjump.experiments.jobs import Claim, Done, Epoch, Failed, Job, OnEvent
+from justjump.experiments.jobs import Claim, Done, Epoch, Event, Failed, Job, OnEvent, Stopping
 from justjump.train import Progress
 from justjump.train.process import ctrl_c_waits
 
@@ -61,9 +61,10 @@ def run_in_workers(jobs: Sequence[Job], workers: int, on_event: OnEvent, claim: 
     try:
         with ctrl_c_waits() as is_stopped:
             while waiting or pool.busy:
-                if is_stopped():
+                if is_stopped() and not pool.stop.is_set():
                     pool.stop.set()
                     waiting.clear()
+                    on_event(Stopping())
                 _start_what_fits(pool, jobs, waiting, claim)
                 for worker in pool.ready():
                     worker.hear(on_event)
@@ -196,7 +197,7 @@ def _worker_main(connection: Connection, stop: Flag) -> None:
     torch.set_num_threads(1)
     said = 0.0
 
-    def report(event: Epoch | Done | Failed) -> None:
+    def report(event: Event) -> None:
         nonlocal said
         if not isinstance(event, Epoch) or time.monotonic() - said > SECONDS_BETWEEN_REPORTS:
             said = time.monotonic()
@@ -207,4 +208,5 @@ def _worker_main(connection: Connection, stop: Flag) -> None:
     with suppress(EOFError, BrokenPipeError):  # the parent is gone
         while True:
             number, job = connection.recv()
+            said = 0.0  # the first epoch is always told: a job without one was finished before
             report(_run(number, job, report))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from justjump.experiments import paper
 from justjump.experiments.table1 import Cell, title
 from justjump.train import RunError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 # Two colours that colour-blind readers tell apart (Okabe and Ito).
 OURS, PAPER = "#0072B2", "#E69F00"
 
 
-def draw(cells: Sequence[Cell], path: Path) -> None:
+def draw(cells: Sequence[Cell]) -> Figure:
     """One panel a dataset, the paper and ours with error bars."""
     try:
         from matplotlib.figure import Figure
@@ -54,5 +57,6 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
         panel.set_axis_off()
     marks = [Line2D([], [], color=PAPER, marker="s"), Line2D([], [], color=OURS, marker="o")]
     figure.legend(marks, ["paper", "justjump"], loc="outside upper center", ncols=2, frameon=False)
-    figure.supxlabel("test accuracy in percent, mean and standard deviation over splits", fontsize=10)
-    figure.savefig(path, dpi=150, format="png")
+    space = "\n" if columns == 1 else " "  # one panel is narrower than the line
+    figure.supxlabel(f"test accuracy in percent,{space}mean and standard deviation over splits", fontsize=10)
+    return figure

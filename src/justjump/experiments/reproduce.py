@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,11 +19,13 @@ from justjump.experiments.jobs import Job, Source
 from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
-from justjump.train import Protocol
+from justjump.experiments.words import count, title
+from justjump.train import Protocol, RunError
 from justjump.train.files import replace_file
 from justjump.train.tensorboard import check_log_folder
 
 STORE_FILE = "results.sqlite"
+KINDS = ("gcn", "gat", "dna")
 
 
 @dataclass(frozen=True)
@@ -48,22 +50,32 @@ class Setting:
 
     def run(self, jobs: Sequence[Job], store: Store) -> Outcome:
         """Run what is missing of this machine's share, with progress on stderr."""
-        mine = [job for job in jobs if self.shard is None or _shard_of(job, self.shard[1]) == self.shard[0]]
+        mine = jobs if self.shard is None else shard_of(jobs, *self.shard)
         have = len(store.results(mine))
-        share = f"shard {self.shard[0]}/{self.shard[1]}: " if self.shard else ""
-        print(f"{share}{len(mine)} jobs, {have} of them in {store.path}, {len(mine) - have} to run", file=sys.stderr)
+        share = count(len(mine), "job")
+        if self.shard is not None:
+            share = f"shard {self.shard[0]} of {self.shard[1]}: {len(mine)} of all {count(len(jobs), 'job')}"
+        print(f"{share}, {have} done before in {store.path}, {len(mine) - have} to run", file=sys.stderr)
 
         def watch(todo: Sequence[Job]) -> RunsDisplay:
-            titles = [f"{job.source.name} {job.config.model} {job.config.notation}" for job in todo]
-            return RunsDisplay(todo, titles, self.jobs)
+            return RunsDisplay(todo, [title(job) for job in todo], self.jobs)
 
         outcome = execute(mine, store, self.make_engine(), watch)
-        report_failures(outcome)
+        for job, message in outcome.failed:
+            print(f"failed: {title(job)}: {' '.join(message.split())}", file=sys.stderr)
+        if self.shard is not None and not outcome.missing:
+            print(
+                f"shard {self.shard[0]} of {self.shard[1]} has ended; when all have, justjump results ALL --merge "
+                f"{self.store} --merge ... joins them, and this command with --store ALL, without --shard, sums up",
+                file=sys.stderr,
+            )
         return outcome
 
 
-def _shard_of(job: Job, shards: int) -> int:
-    return int(job.key, 16) % shards + 1
+def shard_of(jobs: Sequence[Job], number: int, shards: int) -> list[Job]:
+    """One of so many equal parts, counted from 1: jobs are dealt out in the order of their keys."""
+    ordered = sorted({job.key: job for job in jobs}.items())
+    return [job for _, job in ordered[number - 1 :: shards]]
 
 
 def parse_shard(text: str | None) -> tuple[int, int] | None:
@@ -74,37 +86,45 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    own, slash, count = text.partition("/")
-    if not slash or not own.isdigit() or not count.isdigit() or not 1 <= int(own) <= int(count):
+    own, slash, parts = text.partition("/")
+    if not slash or not own.isdigit() or not parts.isdigit() or not 1 <= int(own) <= int(parts):
         raise ValueError(f"--shard {text}: write i/n with i from 1 to n, such as 2/8")
-    return int(own), int(count)
+    return int(own), int(parts)
 
 
-def report_failures(outcome: Outcome) -> None:
-    for job, message in outcome.failed:
-        line = " ".join(message.split())
-        print(
-            f"failed: {job.source.name} {job.config.model} {job.config.notation} split {job.seed}: {line}",
-            file=sys.stderr,
-        )
-
-
-def end(outcome: Outcome) -> None:
-    """Leave with the exit code of what happened: 130 after Ctrl-C, 1 after a failure."""
+def end(outcome: Outcome, lacking: Sequence[str] = ()) -> None:
+    """Leave with the exit code of what happened: 130 after Ctrl-C, 1 after a failure or for lack of a dataset."""
+    if lacking:
+        print(f"not run for lack of data (see above): {', '.join(lacking)}", file=sys.stderr)
     if outcome.missing:
-        print(f"stopped with {outcome.missing} jobs to go: the same command goes on from here", file=sys.stderr)
+        left = count(outcome.missing, "job")
+        print(f"stopped with {left} to go: the same command goes on from here", file=sys.stderr)
         sys.exit(130)
-    if outcome.failed:
+    if outcome.failed or lacking:
         sys.exit(1)
 
 
-def chosen(names: Sequence[str], known: Sequence[str], what: str) -> list[str]:
-    """Names as they were asked for, one by one, with commas, or ``all``."""
-    wanted = [part for name in names for part in name.split(",") if part]
-    for name in wanted:
-        if name != "all" and name not in known:
-            raise ValueError(f"there is no {what} {name!r}: choose from all, {', '.join(known)}")
-    return [name for name in known if "all" in wanted or name in wanted]
+def names_in(texts: Sequence[str]) -> list[str]:
+    """Names that were given one by one or with commas."""
+    return [name for text in texts for name in text.split(",") if name]
+
+
+def chosen(texts: Sequence[str], known: Sequence[str], what: str, kinds: Sequence[str] = ()) -> list[str]:
+    """The known names that were asked for, by themselves, by their kind or by ``all``."""
+    wanted, choices = names_in(texts), ("all", *kinds, *known)
+    for name in wanted or [""]:
+        if name not in choices:
+            raise ValueError(f"there is no {what} {name!r}: choose from {', '.join(choices)}")
+    return [name for name in known if not {"all", name, name.split("-")[0]}.isdisjoint(wanted)]
+
+
+def rows(models: Sequence[str]) -> list[str]:
+    """Rows of Table 1, by themselves, by their kind of layer or by ``all``.
+
+    >>> rows(["dna,gcn-pool"])
+    ['gcn-pool', 'dna-g1', 'dna-g8', 'dna-g16']
+    """
+    return chosen(models, paper.MODELS, "model", KINDS)
 
 
 def reproduce(
@@ -114,70 +134,84 @@ def reproduce(
     setting: Setting,
     protocol: Protocol,
     data_dir: str | None,
-    show_only: bool = False,
 ) -> None:
-    """Run the published configurations, print Table 1, and write it beside the store.
-
-    With ``show_only`` nothing is run: the table is made of what the store holds.
-    """
-    names = chosen(datasets, list(paper.DATASETS), "dataset")
-    rows = chosen(models, paper.MODELS, "model")
-    if not names or not rows:
-        raise ValueError("name at least one --dataset and one --model")
+    """Run the published configurations, print Table 1, and write it beside the store."""
+    names, models = chosen(datasets, list(paper.DATASETS), "dataset"), rows(models)
     if setting.tensorboard is not None:
         check_log_folder(setting.tensorboard)
-    curves = None if setting.tensorboard is None else str(setting.tensorboard)
     start = time.perf_counter()
-    sources, absent = available([Source(name, data_dir=data_dir) for name in names])
+    sources = [Source(name, data_dir=data_dir) for name in names]
+    absent = unavailable(sources)
     for name, reason in absent.items():
         print(f"not run: {name}: {reason}", file=sys.stderr)
-    todo = {
+    jobs = cell_jobs(sources, models, splits, protocol, setting.tensorboard)
+    with Store(setting.store / STORE_FILE) as store:
+        outcome = setting.run([job for (name, _), own in jobs.items() if name not in absent for job in own], store)
+        cells = cells_in(store, jobs, absent)
+    publish(cells, setting.store)
+    print(f"{time.perf_counter() - start:.0f} seconds")
+    end(outcome, [name for name in absent if name in names_in(datasets)])  # "all" means all that can be had
+
+
+def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Path, protocol: Protocol) -> None:
+    """Table 1 as far as a store holds it, printed and written beside it. Nothing is run or downloaded."""
+    sources = [Source(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
+    jobs = cell_jobs(sources, rows(models), splits, protocol)
+    with Store(folder / STORE_FILE, read_only=True) as store:
+        cells = [cell for cell in cells_in(store, jobs) if cell.ours is not None]
+    if not cells:
+        raise RunError(f"{folder} holds no result of these cells of Table 1: leave out --show to run them")
+    publish(cells, folder)
+
+
+def cell_jobs(
+    sources: Sequence[Source], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
+) -> dict[tuple[str, str], list[Job]]:
+    """The jobs of every cell, by dataset and row."""
+    curves = None if tensorboard is None else str(tensorboard)
+    return {
         (source.name, model): [
-            Job(
-                source,
-                paper.published(model, source.name),
-                protocol,
-                seed,
-                tensorboard=curves,
-            )
+            Job(source, paper.published(model, source.name), protocol, seed, tensorboard=curves)
             for seed in range(splits)
         ]
         for source in sources
-        for model in rows
+        for model in models
     }
-    with Store(setting.store / STORE_FILE) as store:
-        outcome = Outcome((), 0)
-        if not show_only:
-            outcome = setting.run([job for own in todo.values() for job in own], store)
-        cells = [
-            _cell(name, model, todo.get((name, model), []), store, absent.get(name)) for name in names for model in rows
-        ]
-    write_all(cells, setting.store)
+
+
+def unavailable(sources: Sequence[Source]) -> dict[str, str]:
+    """Which graphs cannot be had, and why."""
+    absent = {}
+    for source in sources:
+        try:
+            source.load()
+        except DataError as error:
+            absent[source.name] = " ".join(str(error).split())
+    return absent
+
+
+def cells_in(
+    store: Store, jobs: Mapping[tuple[str, str], Sequence[Job]], absent: Collection[str] = ()
+) -> list[table1.Cell]:
+    """The cells of some jobs, with what the store holds of each."""
+    cells = []
+    for (dataset, model), own in jobs.items():
+        results = store.results(own)
+        why_not = "not run: data not at hand" if dataset in absent else "not run"
+        seconds = sum(result["seconds"] for result in results)
+        cells.append(table1.Cell(dataset, model, Summary.of(results), seconds, why_not, asked=len(own)))
+    return cells
+
+
+def publish(cells: Sequence[table1.Cell], folder: Path) -> None:
+    """Print the table and write it in all its forms."""
+    write_all(cells, folder)
     console = Console()
     for table in table1.tables(cells):
         console.print(table)
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
-    print(f"{time.perf_counter() - start:.0f} seconds; table1.md, .tex, .csv and .png are in {setting.store}")
-    end(outcome)
-
-
-def available(sources: Sequence[Source]) -> tuple[list[Source], dict[str, str]]:
-    """Those graphs that can be had, and why the others cannot."""
-    here, absent = [], {}
-    for source in sources:
-        try:
-            source.load()
-            here.append(source)
-        except DataError as error:
-            absent[source.name] = " ".join(str(error).split())
-    return here, absent
-
-
-def _cell(dataset: str, model: str, jobs: Sequence[Job], store: Store, absent: str | None) -> table1.Cell:
-    results = store.results(jobs)
-    why_not = "not run: data not at hand" if absent else "not run"
-    return table1.Cell(dataset, model, Summary.of(results), sum(result["seconds"] for result in results), why_not)
+    print(f"table1.md, .tex, .csv and .png are in {folder}")
 
 
 def write_all(cells: Sequence[table1.Cell], folder: Path) -> None:
@@ -185,7 +219,8 @@ def write_all(cells: Sequence[table1.Cell], folder: Path) -> None:
     texts = {"md": table1.as_markdown, "tex": table1.as_latex, "csv": table1.as_csv}
     for ending, render in texts.items():
         _write(folder / f"table1.{ending}", render(cells))
-    replace_file(folder / "table1.png", lambda path: draw(cells, path))
+    figure = draw(cells)
+    replace_file(folder / "table1.png", lambda path: figure.savefig(path, dpi=150, format="png"))
 
 
 def _write(path: Path, text: str) -> None:

@@ -14,13 +14,14 @@ from rich.table import Table
 
 from justjump.experiments.reproduce import STORE_FILE
 from justjump.experiments.store import Store
+from justjump.experiments.words import count
 from justjump.train import RunError
 from justjump.train.files import replace_file
 
 
 def store_file(place: Path) -> Path:
     """A store's file, named itself or by its folder."""
-    return place / STORE_FILE if place.is_dir() or not place.suffix else place
+    return place if place.is_file() or (place.suffix and not place.is_dir()) else place / STORE_FILE
 
 
 def results(place: Path, merge: Sequence[Path], export_csv: Path | None, parquet: Path | None, as_json: bool) -> None:
@@ -42,7 +43,7 @@ def results(place: Path, merge: Sequence[Path], export_csv: Path | None, parquet
         return
     for target in (export_csv, parquet):
         if target is not None:
-            print(f"{len(frame)} results are in {target}", file=sys.stderr)
+            print(f"{count(len(frame), 'result')} in {target}", file=sys.stderr)
     if frame.empty:
         print("no results yet")
     else:
@@ -60,7 +61,7 @@ def _merge(place: Path, others: Sequence[Path]) -> None:
                 raise ValueError(f"--merge {other} is the store itself")
             with Store(store_file(other), read_only=True) as theirs:
                 merged = store.merge(theirs)
-            print(f"{other}: {merged.added} results added, {merged.known} were here", file=sys.stderr)
+            print(f"{other}: {count(merged.added, 'result')} added, {merged.known} were here", file=sys.stderr)
             if merged.different:
                 print(
                     f"  {len(merged.different)} of them differ and stay as they are here ({merged.different[0]}, ...): "
@@ -81,9 +82,9 @@ def _print(frame: Any) -> None:
     for column in ("dataset", "model", "configurations", "runs", "best test", "seconds"):
         table.add_column(column, justify="left" if column in ("dataset", "model") else "right")
     sizes = [f"config.{name}" for name in ("layers", "hidden", "groups", "heads")]
-    for (dataset, variant), group in frame.groupby(["dataset", "variant"]):
+    for (_, variant), group in frame.groupby(["dataset", "variant"]):
         tests = group["test_accuracy"].astype(float).groupby([group[size] for size in sizes]).mean()
-        seconds = f"{group['seconds'].sum():,.0f}"
-        table.add_row(dataset, variant, str(len(tests)), str(len(group)), f"{100 * tests.max():.2f}", seconds)
+        name, counts = group["graph_name"].iloc[0], (str(len(tests)), str(len(group)))
+        table.add_row(name, variant, *counts, f"{100 * tests.max():.2f}", f"{group['seconds'].sum():,.0f}")
     Console().print(table)
     print("best test: of the configurations' means, for orientation only; a choice is made on validation (sweep)")

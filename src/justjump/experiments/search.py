@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from justjump.experiments import paper
 from justjump.experiments.jobs import Job, Source
-from justjump.experiments.reproduce import STORE_FILE, Setting
+from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
 from justjump.experiments.store import Store
-from justjump.experiments.sweep import KINDS, Candidate, Tried, best, tried
+from justjump.experiments.sweep import Candidate, Tried, best, tried
+from justjump.experiments.words import network, train_command
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 
@@ -43,7 +43,7 @@ def search(
             trial = study.ask()
             candidate = propose(trial, model, protocol)
             jobs = [Job(source, candidate.config, candidate.protocol, split) for split in range(splits)]
-            print(f"trial {number + 1} of {trials}: {candidate.config.notation}", file=sys.stderr)
+            print(f"trial {number + 1} of {trials}: {network(candidate.config, candidate.protocol)}", file=sys.stderr)
             outcome = setting.run(jobs, store)
             if outcome.missing:
                 print("stopped: the same command goes on from here", file=sys.stderr)
@@ -58,15 +58,21 @@ def search(
     if not found:
         raise RunError("no trial was completed")
     choice = best(found)
+    config, training = choice.candidate.config, choice.candidate.protocol
     test = "" if choice.test is None else f", test accuracy {choice.test}"
-    print(f"best of {len(found)} on validation: {choice.candidate.config.notation}, validation {choice.val:.2f}{test}")
-    print(f"train it: {train_command(source, choice.candidate)}")
+    print(f"best of {len(found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
+    print(f"train it: {train_command(source, config, training, splits, 'runs/best')}")
     if len(found) < trials and outcome.missing:
         sys.exit(130)
 
 
 def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
     """A configuration around the paper's grid, with the rates that the paper keeps fixed."""
+
+    def rate(name: str, low: float, high: float, step: float | None = None) -> float:
+        value = trial.suggest_float(name, low, high, step=step, log=step is None)
+        return float(f"{value:.3g}")  # to be written down: no 0.6000000000000001
+
     hidden = trial.suggest_categorical("hidden", paper.HIDDEN)
     heads = trial.suggest_categorical("heads", paper.HEADS) if model != "gcn" else 1
     groups = trial.suggest_categorical("groups", paper.GROUPS)
@@ -78,32 +84,13 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
         heads=heads,
         groups=groups,
         jump=jump,  # type: ignore[arg-type]
-        dropout=trial.suggest_float("dropout", 0.2, 0.8, step=0.1),
-        input_dropout=trial.suggest_float("input_dropout", 0.0, 0.8, step=0.1),
-        attention_dropout=trial.suggest_float("attention_dropout", 0.0, 0.8, step=0.2) if model != "gcn" else 0.8,
+        dropout=rate("dropout", 0.2, 0.8, step=0.1),
+        input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
+        attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if model != "gcn" else 0.8,
     )
     training = {
         **asdict(protocol),
-        "learning_rate": trial.suggest_float("learning_rate", 1e-3, 2e-2, log=True),
-        "weight_decay": trial.suggest_float("weight_decay", 1e-5, 1e-2, log=True),
+        "learning_rate": rate("learning_rate", 1e-3, 2e-2),
+        "weight_decay": rate("weight_decay", 1e-5, 1e-2),
     }
     return Candidate(f"{model}-search", config, Protocol(**training))
-
-
-def train_command(source: Source, candidate: Candidate) -> str:
-    """The command line that trains this candidate and keeps the network."""
-    place = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
-    place += ["--data-dir", source.data_dir] if source.data_dir else []
-    place += ["--directed"] if source.directed else []
-    words = [*place, "--model", candidate.config.model]
-    for settings in (candidate.config, candidate.protocol):
-        for field in fields(settings):
-            value: Any = getattr(settings, field.name)
-            if field.name in ("model", "fractions") or value == field.default:
-                continue
-            name = field.name.replace("_", "-")
-            if isinstance(value, bool):
-                words.append(f"--{name}" if value else f"--no-{name}")
-            else:
-                words += [f"--{name}", str(value)]
-    return f"justjump train {shlex.join(words)} --output runs/best"

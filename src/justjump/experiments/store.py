@@ -57,6 +57,8 @@ class Store:
 
     def __init__(self, path: str | Path, read_only: bool = False) -> None:
         self.path = Path(path)
+        if self.path.parent.is_file():
+            raise StoreError(f"{self.path.parent} is a file: a store is a folder, name another")
         if read_only and not self.path.is_file():
             raise StoreError(f"there is no store at {self.path}: justjump reproduce or sweep makes one")
         with self._errors("open"):
@@ -80,7 +82,7 @@ class Store:
             age = "an older" if found < FORMAT else "a newer"
             raise StoreError(
                 f"{self.path} was written by {age} version of justjump (format {found}, this one reads {FORMAT}), or "
-                "by another program: name another --store, or export it with the version that wrote it"
+                "by another program: name another store, or export it with the version that wrote it"
             )
 
     def __enter__(self) -> Store:
@@ -207,13 +209,13 @@ class Store:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             hints = {
                 "full": "free some space and give the same command again: it goes on from what is there",
-                "readonly": "name a --store in a folder that you may write to",
-                "read-only": "name a --store in a folder that you may write to",
-                "Permission": "name a --store in a folder that you may write to",
-                "unable to open": "name a --store in a folder that you may read and write",
+                "readonly": "name a store in a folder that you may write to",
+                "read-only": "name a store in a folder that you may write to",
+                "Permission": "name a store in a folder that you may write to",
+                "unable to open": "name a store in a folder that you may read and write",
                 "locked": "another process has kept it busy for a minute: try again when that has ended",
-                "not a database": "it is no store of justjump: name another --store",
-                "malformed": "it is damaged: restore it from a copy, or name another --store",
+                "not a database": "it is no store of justjump: name another store",
+                "malformed": "it is damaged: restore it from a copy, or name another store",
             }
             hint = next((text for word, text in hints.items() if word.lower() in reason.lower()), "")
             raise StoreError(f"cannot {doing} {self.path}: {reason}" + (f"; {hint}" if hint else "")) from error

@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from justjump.experiments.words import count
+
 
 class Summary(NamedTuple):
     """Mean and sample standard deviation of the test accuracy in percent; no deviation for a single split."""
@@ -29,4 +31,4 @@ class Summary(NamedTuple):
 
     def __str__(self) -> str:
         spread = "" if self.std is None else f" +- {self.std:.1f}"
-        return f"{self.mean:.1f}{spread} ({self.splits} split{'s' * (self.splits != 1)})"
+        return f"{self.mean:.1f}{spread} ({count(self.splits, 'split')})"

@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,14 +19,15 @@ from rich.table import Table
 
 from justjump.experiments import paper
 from justjump.experiments.jobs import Job, Source
-from justjump.experiments.reproduce import STORE_FILE, Setting, chosen, end
+from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
+from justjump.experiments.words import count, listed, percent, train_command, unusual
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
 from justjump.train.files import replace_file
 
-KINDS = ("gcn", "gat", "dna")
+NETWORK, TRAINING = ({field.name for field in fields(kind)} for kind in (ModelConfig, Protocol))
 
 
 @dataclass(frozen=True)
@@ -45,20 +46,9 @@ class Tried:
     candidate: Candidate
     val: float
     val_loss: float
-    val_std: float
+    val_std: float | None
     test: Summary | None
     seconds: float
-
-
-def rows(model: str) -> list[str]:
-    """The rows of Table 1 that a name stands for: itself, or all of ``gcn``, ``gat`` or ``dna``.
-
-    >>> rows("dna")
-    ['dna-g1', 'dna-g8', 'dna-g16']
-    """
-    if model in KINDS:
-        return [row for row in paper.MODELS if row.startswith(f"{model}-")]
-    return chosen([model], paper.MODELS, "model")
 
 
 def paper_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
@@ -67,35 +57,50 @@ def paper_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
 
 
 def small_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
-    """A corner of the paper's grid, for a first look."""
+    """A corner of the paper's grid, for a first look: 6 configurations of DNA, 12 of GCN and GAT."""
     for config in paper.grid(row):
-        if config.layers in (1, 2, 4) and config.hidden in (32, 128) and config.groups != 1 and config.heads != 16:
+        is_grouped = config.groups > 1 or config.model == "dna"  # the row fixes the groups of DNA
+        if config.layers in (1, 2, 4) and config.hidden in (32, 128) and config.heads < 16 and is_grouped:
             yield Candidate(row, config, protocol)
 
 
 def file_grid(path: Path, row: str, protocol: Protocol) -> Iterator[Candidate]:
     """All combinations of the lists in a JSON file, whose names are options of the network or the protocol."""
+    own = _options_of(row)
+    lists = read_lists(path, row, own)
+    for values in product(*lists.values()):
+        options = dict(zip(lists, values, strict=True))
+        network = {name: value for name, value in options.items() if name in NETWORK}
+        training = {name: value for name, value in options.items() if name in TRAINING}
+        try:
+            candidate = Candidate(row, ModelConfig(**own, **network), replace(protocol, **training))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"--grid {path}: {listed(options)}: {error}") from error
+        yield candidate
+
+
+def read_lists(path: Path, row: str, own: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The values of each option in a JSON file; those that the row of Table 1 stands for are not among them."""
     try:
         lists = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"--grid {path}: {error.strerror}; write paper, small or a JSON file") from error
     except ValueError as error:
         raise ValueError(f"--grid {path} is no JSON: {error}") from error
-    networks, protocols = {f.name for f in fields(ModelConfig)}, {f.name for f in fields(Protocol)}
-    example = '{"layers": [1, 2], "learning_rate": [0.005, 0.01]}'
-    if not isinstance(lists, dict) or not all(isinstance(values, list) and values for values in lists.values()):
+    if not isinstance(lists, dict):
+        example = '{"layers": [1, 2], "learning_rate": [0.005, 0.01]}'
         raise ValueError(f"--grid {path} must map names to lists of values, such as {example}")
-    for name in lists:
-        if name not in networks | protocols:
+    for name, values in lists.items():
+        if name in own:
             raise ValueError(
-                f"--grid {path}: {name!r} is no option: choose from {', '.join(sorted(networks | protocols))}"
+                f"--grid {path}: {row} has {name}={own[name]}: leave out {name!r}, and choose rows with --model"
             )
-    own = _options_of(row)
-    for values in product(*lists.values()):
-        options = dict(zip(lists, values, strict=True))
-        network = {**own, **{name: value for name, value in options.items() if name in networks}}
-        training = {**asdict(protocol), **{name: value for name, value in options.items() if name in protocols}}
-        yield Candidate(row, ModelConfig(**network), Protocol(**training))
+        if name not in NETWORK | TRAINING:
+            options = ", ".join(sorted((NETWORK | TRAINING) - set(own)))
+            raise ValueError(f"--grid {path}: {name!r} is no option: choose from {options}")
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"--grid {path}: {name!r} needs a list of values, not {json.dumps(values)}")
+    return lists
 
 
 def _options_of(row: str) -> dict[str, Any]:
@@ -107,7 +112,7 @@ def candidates(grid: str, model: str, protocol: Protocol) -> list[Candidate]:
     """What ``--grid`` names, each combination once."""
     makers: dict[str, Callable[[str, Protocol], Iterator[Candidate]]] = {"paper": paper_grid, "small": small_grid}
     make = makers.get(grid) or partial(file_grid, Path(grid))
-    return list(dict.fromkeys(candidate for row in rows(model) for candidate in make(row, protocol)))
+    return list(dict.fromkeys(candidate for row in rows([model]) for candidate in make(row, protocol)))
 
 
 def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | None:
@@ -120,7 +125,7 @@ def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | No
         candidate,
         statistics.fmean(val),
         statistics.fmean(result["val_loss"] for result in results),
-        statistics.stdev(val) if len(val) > 1 else 0.0,
+        statistics.stdev(val) if len(val) > 1 else None,
         Summary.of(results),
         sum(result["seconds"] for result in results),
     )
@@ -141,29 +146,42 @@ def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, 
     with Store(setting.store / STORE_FILE) as store:
         outcome = setting.run([job for jobs in todo.values() for job in jobs], store)
         found = [one for candidate, jobs in todo.items() if (one := tried(candidate, jobs, store)) is not None]
-    name = setting.store / f"sweep-{source.name}-{model}.csv"
-    replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
-    report(source, found, len(todo), splits)
-    print(f"all of them are in {name}")
+    if setting.shard is None:  # a part of the grid has nothing to choose from
+        name = setting.store / f"sweep-{source.label}-{model}.csv"
+        replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
+        report(source, found, len(todo), splits)
+        print(f"all of them are in {name}")
     end(outcome)
 
 
 def report(source: Source, found: Sequence[Tried], candidates: int, splits: int) -> None:
-    """The chosen configuration of each row, in the paper's notation, beside the paper's."""
-    table = Table(title=f"{source.name}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
+    """The chosen configuration of each row, in the paper's notation, beside the paper's; and how to train it."""
+    names = dict.fromkeys(one.candidate.row for one in found)
+    choices = [best([one for one in found if one.candidate.row == row]) for row in names]
+    if choices:
+        Console().print(choice_table(source, choices))
+    complete = f"{len(found)} of {count(candidates, 'configuration')} complete"
+    print(f"layers/hidden/groups/heads (GCN has no heads); {complete}, {count(splits, 'split')} each")
+    for choice in choices:
+        row, config, protocol = choice.candidate.row, choice.candidate.config, choice.candidate.protocol
+        options = listed(unusual(config, protocol))
+        command = train_command(source, config, protocol, splits, f"runs/{source.label}-{row}")
+        print(f"train {row}{f' with {options}' if options else ''}: {command}")
+
+
+def choice_table(source: Source, choices: Sequence[Tried]) -> Table:
+    """One line a row of Table 1."""
+    table = Table(title=f"{source.label}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
     table.padding, table.pad_edge = (0, 1, 0, 0), False
     for column in ("model", "chosen", "validation", "test", "paper's", "its test"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
-    for row in dict.fromkeys(one.candidate.row for one in found):
-        choice = best([one for one in found if one.candidate.row == row])
-        stated = ("-", "-")
+    for choice in choices:
+        row, stated = choice.candidate.row, ("-", "-")
         if source.dataset in paper.DATASETS:
-            accuracy = paper.TABLE1[row][source.dataset]
-            stated = (paper.published(row, source.dataset).notation, f"{accuracy.mean:.2f} +- {accuracy.std:.2f}")
-        test = "-" if choice.test is None else f"{choice.test.mean:.2f} +- {choice.test.std or 0:.2f}"
-        table.add_row(row, choice.candidate.config.notation, f"{choice.val:.2f} +- {choice.val_std:.2f}", test, *stated)
-    Console().print(table)
-    print(f"layers/hidden/groups/heads; {len(found)} of {candidates} configurations complete, {splits} splits each")
+            stated = paper.published(row, source.dataset).notation, percent(*paper.TABLE1[row][source.dataset])
+        test = "-" if choice.test is None else percent(choice.test.mean, choice.test.std)
+        table.add_row(row, choice.candidate.config.notation, percent(choice.val, choice.val_std), test, *stated)
+    return table
 
 
 def as_csv(found: Sequence[Tried]) -> str:
@@ -175,17 +193,8 @@ def as_csv(found: Sequence[Tried]) -> str:
     )
     for one in sorted(found, key=lambda one: (one.candidate.row, -one.val, one.val_loss)):
         mean, std, splits = one.test or (None, None, 0)
-        validation = f"{one.val:.2f}", f"{one.val_std:.2f}", f"{one.val_loss:.4f}"
-        test = ["" if value is None else f"{value:.2f}" for value in (mean, std)]
-        options = json.dumps(_unusual(one.candidate), sort_keys=True)
+        val, val_std, *test = ["" if x is None else f"{x:.2f}" for x in (one.val, one.val_std, mean, std)]
+        options = json.dumps(unusual(one.candidate.config, one.candidate.protocol), sort_keys=True)
         name = one.candidate.row, one.candidate.config.notation
-        writer.writerow([*name, *validation, *test, splits, f"{one.seconds:.1f}", options])
+        writer.writerow([*name, val, val_std, f"{one.val_loss:.4f}", *test, splits, f"{one.seconds:.1f}", options])
     return file.getvalue()
-
-
-def _unusual(candidate: Candidate) -> dict[str, Any]:
-    """Options that differ from the defaults and that the notation does not show."""
-    shown = {"model", "layers", "hidden", "groups", "heads", "jump"}
-    usual = {**asdict(ModelConfig()), **asdict(Protocol())}
-    options = {**asdict(candidate.config), **asdict(candidate.protocol)}
-    return {name: value for name, value in options.items() if name not in shown and value != usual[name]}

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from justjump.experiments import paper
 from justjump.experiments.summary import Summary
+from justjump.experiments.words import count, percent
 
 COLUMNS = (
     "dataset",
@@ -42,13 +43,17 @@ def title(model: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: the paper's figure, ours, and the time spent on it; ``why_not`` tells why there is none of ours."""
+    """One cell: the paper's figure, ours, and the time spent on it.
+
+    ``why_not`` tells why there is none of ours, ``asked`` how many splits it should have.
+    """
 
     dataset: str
     model: str
     ours: Summary | None
     seconds: float = 0.0
     why_not: str = "not run"
+    asked: int = paper.SPLITS
 
     @property
     def paper(self) -> paper.Accuracy:
@@ -94,26 +99,18 @@ def summary_line(cells: Sequence[Cell]) -> str:
     """How much of the table stands."""
     done = [cell for cell in cells if cell.ours is not None]
     within, close = sum(cell.within_spread for cell in done), sum(cell.close for cell in done)
-    return (
-        f"{within} of {len(done)} cells are within the spread, {close} within one point or two standard deviations of "
-        f"the paper; {len(cells) - len(done)} were not run"
-    )
+    left = f"; {len(cells) - len(done)} not run" if len(done) < len(cells) else ""
+    of = count(len(done), "cell")
+    return f"within the spread: {within} of {of}; within one point or two deviations of the paper: {close}{left}"
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
-    stated = f"{cell.paper.mean:.2f} +- {cell.paper.std:.2f}"
+    name = title(cell.model), cell.notation, percent(*cell.paper)
     if cell.ours is None or cell.difference is None:
-        return title(cell.model), cell.notation, stated, cell.why_not, "-", "0", "-"
-    ours = f"{cell.ours.mean:.2f}" + ("" if cell.ours.std is None else f" +- {cell.ours.std:.2f}")
-    return (
-        title(cell.model),
-        cell.notation,
-        stated,
-        ours,
-        f"{cell.difference:+.2f}",
-        str(cell.ours.splits),
-        cell.verdict,
-    )
+        return *name, cell.why_not, "-", "0", "-"
+    mean, std, splits = cell.ours
+    of = "" if splits == cell.asked else f"/{cell.asked}"
+    return *name, percent(mean, std), f"{cell.difference:+.2f}", f"{splits}{of}", cell.verdict
 
 
 HEAD = ("model", "config", "paper", "ours", "diff", "splits", "within")
@@ -178,18 +175,19 @@ def as_markdown(cells: Sequence[Cell]) -> str:
 
 
 def _ours_over_paper(cell: Cell) -> str:
-    stated = f"{cell.paper.mean:.2f} +- {cell.paper.std:.2f}"
+    stated = percent(*cell.paper)
     if cell.ours is None:
         return f"{cell.why_not}<br>{stated}"
-    ours = f"{cell.ours.mean:.2f}" + ("" if cell.ours.std is None else f" +- {cell.ours.std:.2f}")
+    ours = percent(cell.ours.mean, cell.ours.std)
     return f"{f'**{ours}**' if cell.within_spread else ours}<br>{stated}"
 
 
 def as_latex(cells: Sequence[Cell]) -> str:
-    """A ``tabular`` with our figure and the paper's in each cell; it needs the package booktabs."""
+    """A ``tabular`` with our figure and the paper's in each cell; it needs the package booktabs, and says so."""
     datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     by_place = {(cell.model, cell.dataset): cell for cell in cells}
     lines = [
+        r"% needs \usepackage{booktabs}; each row is followed by the paper's figures",
         rf"\begin{{tabular}}{{l{'c' * len(datasets)}}}",
         r"  \toprule",
         "  Model & " + " & ".join(paper.DATASETS[dataset].title for dataset in datasets) + r" \\",

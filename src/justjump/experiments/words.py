@@ -1,0 +1,95 @@
+"""Runs in words: counts, names, and the command that trains a network."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, fields
+from typing import Any
+
+from justjump.experiments.jobs import Job, Source
+from justjump.nn import ModelConfig
+from justjump.train import Protocol
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "split"), count(2, "split")
+    ('1 split', '2 splits')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def percent(mean: float, std: float | None) -> str:
+    """A mean and its deviation, if there is one.
+
+    >>> percent(81.234, 0.567), percent(81.234, None)
+    ('81.23 +- 0.57', '81.23')
+    """
+    return f"{mean:.2f}" + ("" if std is None else f" +- {std:.2f}")
+
+
+def unusual(config: ModelConfig, protocol: Protocol) -> dict[str, Any]:
+    """Options that differ from the defaults and that neither a row of Table 1 nor the notation shows.
+
+    >>> unusual(ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
+    {'patience': 20}
+    """
+    shown = {"model", "layers", "hidden", "groups", "heads"} | ({"jump"} if config.model != "dna" else set())
+    usual = {**asdict(ModelConfig()), **asdict(Protocol())}
+    options = {**asdict(config), **asdict(protocol)}
+    return {name: value for name, value in options.items() if name not in shown and value != usual[name]}
+
+
+def listed(options: dict[str, Any]) -> str:
+    """Options with their values.
+
+    >>> listed({"layers": 2, "watch": "loss"})
+    'layers=2 watch=loss'
+    """
+    return " ".join(f"{name}={value}" for name, value in options.items())
+
+
+def network(config: ModelConfig, protocol: Protocol) -> str:
+    """A network and how it is trained.
+
+    >>> network(ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
+    'gcn-pool 1/128/16 patience=20'
+    """
+    kind = config.model if config.model == "dna" else f"{config.model}-{config.jump}"
+    return f"{kind} {config.notation} {listed(unusual(config, protocol))}".rstrip()
+
+
+def title(job: Job) -> str:
+    """What a job is called while it runs.
+
+    >>> title(Job(Source("cora"), ModelConfig(), Protocol(), seed=3))
+    'cora dna 4/128/16/8 split 3'
+    """
+    return f"{job.source.label} {network(job.config, job.protocol)} split {job.seed}"
+
+
+def train_command(source: Source, config: ModelConfig, protocol: Protocol, splits: int, output: str) -> str:
+    """The command line that trains a network on the first so many splits and keeps it.
+
+    >>> train_command(Source("cora"), ModelConfig(layers=2), Protocol(), 3, "runs/best")
+    'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/best'
+    """
+    words = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
+    words += ["--data-dir", source.data_dir] if source.data_dir else []
+    words += ["--directed"] if source.directed else []
+    words += ["--model", config.model]
+    for settings in (config, protocol):
+        for field in fields(settings):
+            value: Any = getattr(settings, field.name)
+            if field.name in ("model", "fractions") or value == field.default:
+                continue
+            name = field.name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{name}" if value else f"--no-{name}")
+            else:
+                words += [f"--{name}", str(value)]
+    command = f"justjump train {shlex.join([*words, '--splits', str(splits), '--output', output])}"
+    if protocol.fractions != Protocol().fractions:  # no option of the command
+        command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
+    return command
