@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 
 from job_kinds import SHORT, SMALL, DiesOnceJob, LoggedJob, RaisingJob, small_job
 from justjump.experiments.execute import LocalEngine, Outcome, execute
@@ -19,7 +20,6 @@ from justjump.experiments.ray_engine import RayEngine
 from justjump.experiments.store import Store
 from justjump.train import RunError
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'justjump[cluster]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 ENVIRONMENT = {

@@ -12,7 +12,9 @@ from justjump.cli.app import AsJson, DataDir, Jobs, app
 
 @app.command()
 def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the eight datasets: counts beside the paper's, where each is and comes from. Downloads nothing.
+    """List the paper's eight datasets. Downloads nothing.
+
+    Counts beside the paper's, where each one is and where it comes from.
 
     Example: justjump datasets --data-dir ~/graphs
     """
@@ -26,7 +28,9 @@ def demo(
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 10,
     jobs: Jobs = 0,
 ) -> None:
-    """Train DNA (g=16) and GCN on the embedded Cora and print accuracies beside the paper's.
+    """Train DNA and GCN on Cora, which comes with the package.
+
+    DNA with g=16; accuracies stand beside the paper's.
 
     Example: justjump demo --splits 3
     """
@@ -37,7 +41,7 @@ def demo(
 
 @app.command()
 def info(as_json: AsJson = False) -> None:
-    """Show which kernels run, on how many threads, and the versions of what they run on.
+    """Show which kernels run, their threads, and versions.
 
     Example: justjump info
     """
@@ -60,7 +64,9 @@ def bench(
     as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
 ) -> None:
-    """Measure layers and training steps side by side with PyTorch Geometric: time, memory, share of the machine.
+    """Measure speed and memory beside PyTorch Geometric.
+
+    Layers and training steps in turn: time, memory, share of the machine's limits.
 
     Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
     step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
