@@ -208,7 +208,7 @@ def publish(cells: Sequence[table1.Cell], folder: Path) -> None:
     write_all(cells, folder)
     console = Console()
     for table in table1.tables(cells):
-        console.print(table)
+        console.print(table, "")
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
     print(f"table1.md, .tex, .csv and .png are in {folder}")

@@ -124,6 +124,7 @@ def tables(cells: Sequence[Cell]) -> list[Table]:
             title=paper.DATASETS[dataset].title,
             box=SIMPLE_HEAD,
             pad_edge=False,
+            show_edge=False,
             padding=(0, 1, 0, 0),
             title_justify="left",
         )
