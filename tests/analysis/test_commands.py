@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import typer
 from typer import BadParameter
 
 from justjump.analysis import commands, influence, neighbourhood
@@ -89,6 +90,7 @@ def test_every_weight_goes_to_a_table(runs: tuple[Path, Path], tmp_path: Path) -
     edges = 2 * 5_278 + 2_708
     assert len(table) == 3 * 8 * edges
     means = table.groupby("given_to", observed=True)["weight"].mean()
+    assert boxes["given_to"].tolist() == ["h(0)", "h(1)", "refused"]
     np.testing.assert_allclose(boxes["mean"], means[boxes["given_to"]], atol=1e-5)
     assert means.sum() == pytest.approx(1, abs=1e-5)
 
@@ -136,6 +138,11 @@ def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
         (["influence", "RUN", "--node", "0", "--json"], "--json is for --all"),
         (["influence", "RUN", "--node", "9999"], "there is no node '9999': name one of 2708 nodes"),
         (["influence", "RUN", "--all", "--output", "x.csv"], "--output x.csv must end in .parquet"),
+        (["influence", "RUN", "--node", "0", "--output", "x.foo"], "--output x.foo must end in .png, .pdf, .svg, or"),
+        (["influence", "RUN", "--node", "0", "--output", "x.parquet"], "--output x.parquet must end in .png, .pdf"),
+        (["attention", "RUN", "--output", "x.foo"], "--output x.foo must end in .png, .pdf, .svg, or have no ending"),
+        (["attention", "RUN", "--weights", "x.foo"], "--weights x.foo must end in .parquet"),
+        (["attention", "RUN", "--output", "x.png", "--weights", "x.parquet"], "--weights x.parquet is the table that"),
         (["attention", "GCN"], "model='gcn' has no attention over former representations"),
         (["attention", "RUN", "--layer", "3"], "there is no layer 3: the network has layers 1 to 2"),
         (["attention", "RUN", "--layer", "1", "--by", "layer"], "leave out --layer"),
@@ -146,6 +153,65 @@ def test_errors_say_what_to_do(runs: tuple[Path, Path], arguments: list[str], me
     with pytest.raises(Exception, match=message) as error:
         app([folders.get(argument, argument) for argument in arguments], standalone_mode=False)
     assert isinstance(error.value, ValueError | BadParameter)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["influence", "none", "--node", "0", "--output", "x.foo"],
+        ["influence", "none", "--all", "--output", "x.foo"],
+        ["attention", "none", "--output", "x.foo"],
+        ["attention", "none", "--weights", "x.foo"],
+    ],
+)
+def test_odd_endings_are_refused_before_anything_is_read(arguments: list[str]) -> None:
+    with pytest.raises(RunError, match="x.foo must end in"):
+        app(arguments, standalone_mode=False)
+
+
+def test_what_is_known_of_a_node_is_printed(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.influence_of_one(list(runs), "7", 2, tmp_path / "x.png", None, False, None)
+    printed = " ".join(capsys.readouterr().out.split())
+    graph, subjects = open_subjects(runs, None, False, None)
+    true_class = graph.class_names[graph.labels[7]].replace("_", " ")
+    assert printed.startswith(f"node 7 of Cora, true class: {true_class}")
+    for subject in subjects:
+        assert subject.title in printed
+        assert graph.class_names[subject.predicted[7]].replace("_", " ") in printed
+        found = influence(subject.run.model, graph, 7, inputs=subject.inputs)
+        assert f"{found.share[0]:.1%}" in printed
+        for place in np.argsort(-found.share, kind="stable")[:5]:
+            assert f"{found.share[place]:.1%} {found.nodes[place]}" in printed
+    assert "influence from 0 hops" in printed
+
+
+def test_names_are_printed_as_they_are(
+    people: Path, people_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.influence_of_one([people_run], "[b]ann[/b]", 2, tmp_path / "x.svg", str(people), False, None)
+    printed = capsys.readouterr().out
+    assert "node [b]ann[/b] (number 0) of people, true class: cat" in printed
+    assert "%  [b]ann[/b]" in printed
+
+
+def test_classes_need_labels(people_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,age\nann,1\nbob,2\n")
+    (tmp_path / "edges.csv").write_text("source,target\nann,bob\n")
+    with pytest.raises(RunError, match="--by class needs labels, and .* has none: choose all, layer or head"):
+        commands.attention(people_run, "class", None, tmp_path / "x.png", None, str(tmp_path), False, None)
+
+
+def test_help_is_easy_to_read() -> None:
+    group = typer.main.get_command(app)
+    texts = {}
+    for name in ("influence", "attention", "explore"):
+        command = group.commands[name]
+        texts[name] = command.get_help(typer.Context(command, info_name=name, max_content_width=80, terminal_width=80))
+        assert not command.get_short_help_str(60).endswith("...")
+    assert texts["influence"].count("\n\n  Example: justjump influence") == 2
+    assert "influence, with --all influence.parquet" in " ".join(texts["influence"].split())
 
 
 def test_a_missing_extra_is_named(runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,15 @@ def attended(model: NodeClassifier, layer: int) -> list[int]:
     return _conv(model, layer).attended(layer)
 
 
+def step_name(step: int | None) -> str:
+    """A representation h^(s) in plain text; None is what is given to none of them.
+
+    >>> step_name(0), step_name(None)
+    ('h(0)', 'refused')
+    """
+    return "refused" if step is None else f"h({step})"
+
+
 def _conv(model: NodeClassifier, layer: int) -> DNAConv:
     conv = model.convs[layer - 1]
     assert isinstance(conv, DNAConv)

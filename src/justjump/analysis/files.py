@@ -29,28 +29,34 @@ def check_extra() -> None:
 
 
 def figure_paths(output: Path) -> list[Path]:
-    """One file where the name ends in a format, else one of each: PNG, PDF and SVG.
+    """One file where the name ends in a format, and one of each where it has no ending: PNG, PDF and SVG.
 
     >>> [path.name for path in figure_paths(Path("figure"))]
     ['figure.png', 'figure.pdf', 'figure.svg']
     """
     if output.suffix in FORMATS:
         return [output]
-    return [output.with_name(output.name + suffix) for suffix in FORMATS]
+    if output.suffix:
+        raise RunError(f"--output {output} must end in {', '.join(FORMATS)}, or have no ending for all three")
+    return [output.with_suffix(suffix) for suffix in FORMATS]
 
 
-def save_figure(figure: Figure, output: Path) -> list[Path]:
-    """Write a figure to :func:`figure_paths`."""
+def check_table(option: str, path: Path) -> None:
+    """Raise unless a table's name has the right ending."""
+    if path.suffix != ".parquet":
+        raise RunError(f"{option} {path} must end in .parquet: it is a table")
+
+
+def save_figure(figure: Figure, paths: Iterable[Path]) -> None:
+    """Write a figure in the formats that the names end in."""
     import matplotlib
 
-    paths = figure_paths(output)
     figure.draw_without_rendering()  # now all has its place: each further drawing would move it a little
     figure.set_layout_engine("none")
     for path in paths:
         save = partial(figure.savefig, format=path.suffix[1:], dpi=200, metadata=_METADATA[path.suffix])
         with matplotlib.rc_context({"svg.hashsalt": "justjump", "svg.fonttype": "none", "pdf.fonttype": 42}):
             replace_file(path, save)
-    return paths
 
 
 def write_parquet(path: Path, tables: Iterable[Mapping[str, Any]]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,13 @@ def open_subjects(
     titles = [model_title(run) for run in runs]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]
-    return found, [_subject(run, title, found) for run, title in zip(runs, titles, strict=True)]
+    subjects = []
+    for folder, run, title in zip(folders, runs, titles, strict=True):
+        try:
+            subjects.append(_subject(run, title, found, named=graph is not None))
+        except RunError as error:
+            raise RunError(f"{folder}: {error}") from error
+    return found, subjects
 
 
 def model_title(run: Run) -> str:
@@ -71,12 +78,33 @@ def model_title(run: Run) -> str:
 
 
 def find_node(graph: Graph, text: str) -> int:
-    """The number of a node that is given by its name, or by its number where no node has that name."""
-    if graph.node_names is not None and text in graph.node_names:
-        return graph.node_names.index(text)
-    if text.isdecimal() and int(text) < graph.num_nodes:
-        return int(text)
-    raise RunError(f"there is no node {text!r}: name one of {graph.num_nodes} nodes, 0 to {graph.num_nodes - 1}")
+    """:func:`node_number`, or an error that helps."""
+    node = node_number(graph, text)
+    if node is None:
+        raise RunError(f"there is no node {text!r}: {node_hint(graph, similar_names(graph, text))}")
+    return node
+
+
+def node_number(graph: Graph, text: str) -> int | None:
+    """The number of a node that is given by its name, or by its number where names are no numbers."""
+    names = graph.node_names or ()
+    if text in names:
+        return names.index(text)
+    is_number = text.isdecimal() and not any(name.isdecimal() for name in names)
+    return int(text) if is_number and int(text) < graph.num_nodes else None
+
+
+def similar_names(graph: Graph, text: str) -> list[str]:
+    """Up to three names of nodes that one may have meant."""
+    names = {name.lower(): name for name in graph.node_names or ()}
+    return [names[name] for name in get_close_matches(text.lower(), names)]
+
+
+def node_hint(graph: Graph, similar: Sequence[str]) -> str:
+    """What to write instead of an unknown node."""
+    if graph.node_names is None:
+        return f"name one of {graph.num_nodes} nodes, 0 to {graph.num_nodes - 1}"
+    return f"did you mean {', '.join(similar)}?" if similar else f"names look like {graph.node_names[0]}"
 
 
 def pick_node(graph: Graph, first: Subject, second: Subject) -> int:
@@ -96,9 +124,13 @@ def pick_node(graph: Graph, first: Subject, second: Subject) -> int:
     return int(nodes[np.lexsort((-certain, ~drawable))[0]])
 
 
-def _subject(run: Run, title: str, graph: Graph) -> Subject:
+def _subject(run: Run, title: str, graph: Graph, named: bool) -> Subject:
     if graph.class_names and run.class_names != graph.class_names:
-        raise RunError(f"{title} tells other classes apart than {graph.name} has: name the graph with --graph")
+        advice = "name another graph with --graph" if named else f"compare it with a run on {run.graph_name}"
+        raise RunError(
+            f"this run on {run.graph_name} tells other classes apart ({_listed(run.class_names)}) "
+            f"than {graph.name} has ({_listed(graph.class_names)}): {advice}"
+        )
     prediction = run.predict(graph)
     inputs = prepare(run.with_own_features(graph), run.protocol.normalize_features)
     trained = np.zeros(graph.num_nodes, dtype=bool)
@@ -106,3 +138,7 @@ def _subject(run: Run, title: str, graph: Graph) -> Subject:
         split = default_split(graph, run.protocol, run.seed)
         trained[split.train] = data_hash(graph, split) == run.data_hash
     return Subject(run, title, inputs, prediction.classes, prediction.probabilities, trained)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:3], *["..."] * (len(names) > 3)])

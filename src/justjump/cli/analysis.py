@@ -23,23 +23,30 @@ Directed = Annotated[bool, typer.Option("--directed", help="Take the edges of --
 def influence(
     run: RunFolder,
     against: Annotated[Path | None, typer.Option(help="A second run to show beside the first.")] = None,
-    node: Annotated[str | None, typer.Option(help="The node to look at: its number or name.")] = None,
+    node: Annotated[str | None, typer.Option(help="The node to look at: its name, or its number from 0.")] = None,
     pick: Annotated[
         bool, typer.Option("--pick", help="Look at a node that RUN gets right and --against gets wrong.")
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="All nodes: a table, and the influence by distance.")] = False,
     hops: Annotated[int, typer.Option(min=1, help="Draw the nodes within so many hops.")] = 2,
     output: Annotated[
-        Path | None, typer.Option(help="A picture's name (.png, .pdf, .svg, or all three), with --all a .parquet file.")
+        Path | None,
+        typer.Option(
+            help="A picture's name (.png, .pdf, .svg; all three without an ending), with --all a .parquet file.",
+            show_default="influence, with --all influence.parquet",
+        ),
     ] = None,
     graph: GraphName = None,
     directed: Directed = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which nodes influence a node: the exact Jacobian of its final representation (Figure 2 of the paper).
+    """Show which nodes influence a node (Figure 2 of the paper).
+
+    The influence is the exact Jacobian of the node's final representation.
 
     Example: justjump influence runs/dna --against runs/gcn-pool --pick --output figure2
+
     Example: justjump influence runs/dna --against runs/gcn-pool --all --output influence.parquet
     """
     if (node is not None) + pick + every != 1:
@@ -67,14 +74,18 @@ def attention(
     layer: Annotated[int | None, typer.Option(min=1, help="The layer to look at; the last by default.")] = None,
     output: Annotated[
         Path,
-        typer.Option(help="A picture's name (.png, .pdf, .svg, or all three); a .parquet of the numbers joins it."),
+        typer.Option(
+            help="A picture's name (.png, .pdf, .svg; all three without an ending); a .parquet of the numbers joins it."
+        ),
     ] = Path("attention"),
     weights: Annotated[Path | None, typer.Option(help="Write every single weight to this .parquet file, too.")] = None,
     graph: GraphName = None,
     directed: Directed = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show what the edges of a DNA network attend to, and how much they refuse (Figure 3 of the paper).
+    """Show what a DNA network attends to (Figure 3 of the paper).
+
+    Every edge spreads its attention over the former representations of its source, and refuses the rest.
 
     Example: justjump attention runs/dna --by head --output figure3
     """
@@ -94,7 +105,9 @@ def explore(
     directed: Directed = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Look at one run, or two side by side, on a page of this machine: neighbourhoods, influence, attention, mistakes.
+    """Look at one or two runs on a page of this machine.
+
+    The page shows neighbourhoods, influence, attention and mistakes.
 
     Example: justjump explore runs/dna runs/gcn
     """

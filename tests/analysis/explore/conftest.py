@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from justjump.data import load, read_graph
-from justjump.nn import ModelConfig
-from justjump.train import Protocol, fit
-
-pytest.importorskip("dash", reason="the page needs Dash: pip install 'justjump[explore]'")
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
 
 from justjump.analysis.explore import Session, make_app, open_session
 from justjump.analysis.explore.server import listen
+from justjump.data import load, read_graph
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, fit
 
 ATTACK = "<img src=x onerror='document.title=1'>"
 CHROMIUM_FLAGS = (
@@ -100,9 +99,6 @@ def address(serve: Callable[[Session], str], session: Session) -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[object]:
     """Headless Chromium that notes every request."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="the browser tests need selenium")
-    from selenium.webdriver.chrome.service import Service
-
     found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     missing = [name for name, path in found.items() if path is None]
     if missing:

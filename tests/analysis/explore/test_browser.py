@@ -10,9 +10,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from PIL import Image
-
-pytest.importorskip("selenium")
-
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -39,15 +36,18 @@ class Page:
         self.browser = browser
 
     def open(self, address: str, size: tuple[int, int] = DESKTOP, scheme: str = "light") -> "Page":
-        width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        self.resize(size)
         self.set_scheme(scheme)
         self.browser.get_log("performance")  # what is there already belongs to another test
         self.browser.get_log("browser")
         self.browser.get(address)
         self.wait(lambda: "Choose a node" in self.text("facts"))
         return self
+
+    def resize(self, size: tuple[int, int]) -> None:
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def set_scheme(self, scheme: str) -> None:
         feature = {"name": "prefers-color-scheme", "value": scheme}
@@ -109,7 +109,16 @@ class Page:
         return [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
 
     def errors(self) -> list[str]:
-        return [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+        """Errors and warnings of the console."""
+        found = self.browser.get_log("browser")
+        return [entry["message"] for entry in found if entry["level"] in ("SEVERE", "WARNING")]
+
+    def gap(self, number: int = 0) -> float:
+        """The least distance of a graph's node from the edge of its place, in pixels."""
+        script = """const cy = document.getElementById(arguments[0])._cyreg.cy;
+            const box = cy.container().getBoundingClientRect(), all = cy.nodes().renderedBoundingBox();
+            return Math.min(all.x1, all.y1, box.width - all.x2, box.height - all.y2)"""
+        return float(self.browser.execute_script(script, f"graph-{number}"))
 
 
 @pytest.fixture
@@ -183,14 +192,24 @@ def test_a_click_on_an_edge_shows_its_attention(page: Page, session: Session) ->
     layers = session.attention(0, target=35, source=34)
     assert layers is not None
     assert f"refuses {layers[-1].refused.mean():.0%}" in page.text("edge-0")
+    mean = layers[-1].weight.mean(axis=0)
+    assert f"the largest share ({mean.max():.0%}) from h({mean.argmax()}), the" in page.text("edge-0").replace("\n", "")
     tables = page.browser.find_elements(By.CSS_SELECTOR, "#edge-0 table")
     assert [len(table.find_elements(By.CSS_SELECTOR, "tbody tr")) for table in tables] == [5, 5]  # heads and their mean
     assert [len(table.find_elements(By.CSS_SELECTOR, "tr.mean td")) for table in tables] == [2, 3]
+    steps = tables[1].find_elements(By.CSS_SELECTOR, ".step")
+    assert [(step.text, step.get_attribute("title")) for step in steps] == [
+        ("h(0)", "the projected features"),
+        ("h(1)", "the output of layer 1"),
+    ]
     assert "GCN does not choose" in page.text("edge-1")
     page.browser.find_element(By.XPATH, "//button[text()='other direction']").click()
     page.wait(lambda: "What 34 takes from 35" in page.text("edge-title-1"))
     page.show("36")
-    page.wait(lambda: "Click an edge" in page.text("edge-0"))
+    page.wait(lambda: "to see what it attends to" in page.text("edge-0"))
+    assert "GCN has no attention. Click an edge" in page.text("edge-1")  # nor does it invite to see any
+    assert "an edge to see its attention" in page.text("hover-0")
+    assert "an edge to see its weight" in page.text("hover-1")
 
 
 def test_a_hub_says_what_is_left_out(page: Page, session: Session) -> None:
@@ -204,7 +223,8 @@ def test_a_hub_says_what_is_left_out(page: Page, session: Session) -> None:
 def test_an_unknown_node_keeps_what_is_there(page: Page) -> None:
     page.show("35")
     page.search("35x")
-    page.wait(lambda: "There is no node “35x”" in page.text("message"))
+    page.wait(lambda: "There is no node “35x”: name one of 2708 nodes, 0 to 2707" in page.text("message"))
+    assert page.find("search").get_attribute("placeholder") == "number, then Enter"
     assert page.text("facts").startswith("Node 35\n")
     page.search("270 ")
     page.wait(lambda: page.text("facts").startswith("Node 270\n"))
@@ -262,6 +282,15 @@ def test_the_page_fits_the_window(browser: Chrome, address: str, size: tuple[int
     assert number_of_colours(page.picture()) > 50
 
 
+def test_graphs_fit_a_window_that_gets_narrower_and_wider(page: Page) -> None:
+    page.show(HUB)
+    page.wait(lambda: page.gap() >= 0)
+    for size in (PHONE, (900, 800), DESKTOP):
+        page.resize(size)
+        for number in (0, 1):
+            page.wait(lambda number=number: 10 <= page.gap(number) <= 60)
+
+
 def test_dark_and_light(browser: Chrome, address: str) -> None:
     page = Page(browser).open(address, scheme="dark").show(HUB)
     assert np.median(page.picture()) < 60
@@ -277,7 +306,10 @@ def test_names_are_text(browser: Chrome, serve: Callable[[Session], str], ring: 
     session = open_session([ring_run], str(ring), directed=True, data_dir=None)
     name = session.names[0]
     assert name.startswith("<img")
-    page = Page(browser).open(serve(session), PHONE).show(name)
+    page = Page(browser).open(serve(session), PHONE)
+    assert page.find("search").get_attribute("placeholder") == "name, then Enter"
+    page.show(name)
+    assert "number 0" in page.text("facts")  # no name is a number here, and so one may be taken for a node
     assert "<b>cat</b>" in page.text("page")
     page.search("<img")
     page.wait(lambda: f"There is no node “<img”: did you mean {name}" in page.text("message"))

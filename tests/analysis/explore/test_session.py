@@ -1,11 +1,12 @@
 """What the page knows, and which runs and graphs go together."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from justjump.analysis.explore import Session, open_session
+from justjump.analysis.explore import Session, open_session, server
 from justjump.analysis.explore.elements import elements
 from justjump.data import Split, load
 from justjump.nn import ModelConfig
@@ -60,6 +61,23 @@ def test_search_by_name_or_number(ring_session: Session) -> None:
     assert ring_session.suggestions("E D") == ["Node d"]
     assert ring_session.suggestions("node")[:2] == ["Node c", "Node d"]
     assert ring_session.suggestions(" ") == []
+
+
+def test_similar_names_are_found(session: Session, ring_session: Session) -> None:
+    assert ring_session.similar("ode d") == ["Node d"]
+    assert "Node d" in ring_session.similar("nde d")
+    assert ring_session.handle == "name"
+    assert session.handle == "number"
+
+
+def test_the_first_click_finds_everything_ready(ring_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    monkeypatch.setattr(ring_session, "influence", lambda number, node: done.append(("influence", number)))
+    monkeypatch.setattr(ring_session, "attention", lambda number, *edge: done.append(("attention", number)))
+    monkeypatch.setattr(server, "listen", lambda app, port: pytest.fail("not yet") if not done else sys.exit())
+    with pytest.raises(SystemExit):
+        server.serve(ring_session, port=0)
+    assert done == [("influence", 0), ("attention", 0)]
 
 
 def test_a_hub_is_cut_and_its_size_is_known(session: Session) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.exceptions import PreventUpdate
 
-from justjump.analysis.explore.edge_panel import HINT, edge_panel, edge_title
+from justjump.analysis.explore.edge_panel import edge_hint, edge_panel, edge_title
 from justjump.analysis.explore.elements import elements
 from justjump.analysis.explore.panels import Part, influence_list, legend, node_facts, run_says
 from justjump.analysis.explore.session import Session
+from justjump.analysis.subject import node_hint
 
 BUSY = [(Output("busy", "className"), "on", "")]
 Parts = dict[str, Part]  # what goes into the elements of these ids
@@ -76,7 +77,7 @@ def connect(app: Dash, session: Session) -> None:
         for number in numbers:
             title, panel = f"edge-title-{number}", f"edge-{number}"
             if edge is None:
-                parts |= {title: [], panel: html.P(HINT, className="quiet")}
+                parts |= {title: [], panel: html.P(edge_hint(session, number), className="quiet")}
             else:
                 ends = edge["target"], edge["source"]
                 parts |= {title: edge_title(session, *ends), panel: edge_panel(session, number, *ends)}
@@ -85,10 +86,8 @@ def connect(app: Dash, session: Session) -> None:
 
 def _not_found(session: Session, text: str) -> str:
     if not text:
-        return "Type the name of a node."
-    similar = session.suggestions(text, 3)
-    hint = f"did you mean {' or '.join(similar)}?" if similar else f"names look like {session.names[0]}."
-    return f"There is no node “{text}”: {hint}"
+        return f"Type the {session.handle} of a node."
+    return f"There is no node “{text}”: {node_hint(session.graph, session.similar(text))}"
 
 
 def _connect_browser(app: Dash, numbers: range) -> None:

@@ -9,7 +9,18 @@ from justjump.analysis import LayerAttention
 from justjump.analysis.explore.panels import Part, edge_button
 from justjump.analysis.explore.session import Session
 
-HINT = "Click an edge, or “edge” in the list of influences."
+CLICK = "Click an edge, or “edge” in the list of influences, to see"
+GAT_HAS_NONE = "GAT weighs neighbours, not their former representations: there is no jump to show."
+
+
+def edge_hint(session: Session, number: int) -> str:
+    """What there is to see before an edge is chosen."""
+    hints = {
+        "dna": f"{CLICK} what it attends to.",
+        "gcn": f"GCN has no attention. {CLICK} its weight.",
+        "gat": GAT_HAS_NONE,
+    }
+    return hints[session.runs[number].run.config.model]
 
 
 def edge_title(session: Session, target: int, source: int) -> list[Part]:
@@ -30,11 +41,13 @@ def edge_panel(session: Session, number: int, target: int, source: int) -> list[
     if layers is None:
         return [html.P(_without_attention(session, number, target, source), className="quiet")]
     last = layers[-1]
-    best = int(last.weight.mean(axis=0).argmax())
+    mean = last.weight.mean(axis=0)  # [t]
+    best = int(mean.argmax())
     summary: list[Part] = [
-        f"In the last layer it takes {last.weight.sum(axis=1).mean():.0%} of what is there, most of it from ",
-        html.Span(step_name(last.steps[best]), className="step"),
-        f", and refuses {last.refused.mean():.0%} (mean of {config.heads} head{'s' * (config.heads != 1)}).",
+        f"In the last layer it takes {mean.sum():.0%} of what is there, the largest share ({mean[best]:.0%}) from ",
+        step_mark(last.steps[best]),
+        f", {step_words(last.steps[best])}, and refuses {last.refused.mean():.0%} ",
+        f"(mean of {config.heads} head{'s' * (config.heads != 1)}).",
     ]
     return [
         html.P(summary),
@@ -42,20 +55,24 @@ def edge_panel(session: Session, number: int, target: int, source: int) -> list[
     ]
 
 
-def step_name(step: int) -> str:
+def step_mark(step: int) -> Part:
+    """A representation as the paper writes it."""
+    return html.Span(["h", html.Sup(f"({step})")], className="step", title=step_words(step))
+
+
+def step_words(step: int) -> str:
     """
-    >>> step_name(0), step_name(2)
-    ('the input', 'layer 2')
+    >>> step_words(0), step_words(2)
+    ('the projected features', 'the output of layer 2')
     """
-    return f"layer {step}" if step else "the input"
+    return f"the output of layer {step}" if step else "the projected features"
 
 
 def _layer_table(layer: LayerAttention) -> Part:
-    columns = [("in" if step == 0 else str(step), f"from {step_name(step)}") for step in layer.steps]
     head = html.Tr(
         [
             html.Th("head", scope="col"),
-            *(html.Th(short, scope="col", title=long) for short, long in columns),
+            *(html.Th(step_mark(step), scope="col") for step in layer.steps),
             html.Th("refused", scope="col", className="refused"),
         ]
     )
@@ -79,7 +96,7 @@ def _row(title: str, weights: np.ndarray, refused: float, kind: str | None = Non
 def _without_attention(session: Session, number: int, target: int, source: int) -> str:
     subject = session.runs[number]
     if subject.run.config.model == "gat":
-        return "GAT weighs neighbours, not their former representations: there is no jump to show."
+        return GAT_HAS_NONE
     adj = subject.inputs.adj
     here = (adj.col == source) & (adj.target == target)
     weight = float(adj.normalized("gcn")[here].sum())

@@ -33,7 +33,7 @@ def page(session: Session) -> Part:
             _header(session),
             html.Main(
                 [
-                    _controls(),
+                    _controls(session),
                     html.P(id="message", role="alert"),
                     html.Section(id="facts", className="facts", tabIndex=-1, **LIVE),
                     html.Section(id="legend", className="legend", **_label("What the colours mean")),
@@ -62,7 +62,7 @@ def _header(session: Session) -> Part:
     )
 
 
-def _controls() -> Part:
+def _controls(session: Session) -> Part:
     search = html.Div(
         [
             html.Label("Node", htmlFor="search"),
@@ -70,7 +70,7 @@ def _controls() -> Part:
                 id="search",
                 type="text",
                 list="suggestions",
-                placeholder="name, then Enter",
+                placeholder=f"{session.handle}, then Enter",
                 autoComplete="off",
                 debounce=False,
             ),
@@ -101,7 +101,7 @@ def _welcome(session: Session) -> list[Part]:
         starts.append(html.Span([kind, go_button(session, int(listed[0]))]))
     middle = int(np.argsort(session.degrees, kind="stable")[len(session.degrees) // 2])
     starts.append(html.Span(["an ordinary one, ", go_button(session, middle)]))
-    return [html.H2("Choose a node"), html.Span("Type its name, or begin with"), *starts]
+    return [html.H2("Choose a node"), html.Span(f"Type its {session.handle}, or begin with"), *starts]
 
 
 def _graph_card(session: Session, number: int) -> Part:
@@ -115,7 +115,6 @@ def _graph_card(session: Session, number: int) -> Part:
         maxZoom=4,
         autoungrabify=True,
         boxSelectionEnabled=False,
-        responsive=True,
     )
     label = f"Neighbourhood as {session.runs[number].title} sees it; the nodes and edges are listed below, too"
     return html.Article(
@@ -123,18 +122,22 @@ def _graph_card(session: Session, number: int) -> Part:
             _title(session, number, None),
             html.P(id=f"says-{number}", className="says"),
             html.Div(graph, className="graph", role="group", **_label(label)),
-            html.P(
-                "Click a node to go there, or an edge to see its attention.", id=f"hover-{number}", className="hint"
-            ),
+            html.P(_click_hint(session, number), id=f"hover-{number}", className="hint"),
         ],
         className="card graph-card",
     )
 
 
+def _click_hint(session: Session, number: int) -> str:
+    shown = {"dna": ", or an edge to see its attention", "gcn": ", or an edge to see its weight"}
+    return f"Click a node to go there{shown.get(session.runs[number].run.config.model, '')}."
+
+
 def _edge_card(session: Session, number: int) -> Part:
+    is_dna = session.runs[number].run.config.model == "dna"
     return html.Article(
         [
-            _title(session, number, "Attention of an edge"),
+            _title(session, number, "Attention of an edge" if is_dna else "An edge"),
             html.Div(id=f"edge-title-{number}", className="edge-title"),
             html.Div(id=f"edge-{number}", tabIndex=-1),
         ],

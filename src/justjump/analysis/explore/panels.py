@@ -43,6 +43,7 @@ def node_facts(session: Session, node: int, hops: int) -> list[Part]:
     degree = int(session.degrees[node])
     facts = [
         html.H2(["Node ", html.Span(session.names[node], className="name")]),
+        *([html.Span(f"number {node}")] if session.handle == "name" else []),
         html.Span(["true class ", class_mark(session, int(session.graph.labels[node]))]),
         html.Span(f"{degree:,} neighbour{'s' * (degree != 1)}"),
     ]
@@ -97,7 +98,7 @@ def influence_list(session: Session, number: int, node: int, found: Influence) -
     rows = []
     for place in order:
         other = int(found.nodes[place])
-        edge = edge_button("edge", "Show what this edge attends to", target=node, source=other)
+        edge = edge_button("edge", "Show this edge", target=node, source=other)
         rows.append(
             html.Tr(
                 [

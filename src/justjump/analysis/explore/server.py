@@ -63,6 +63,7 @@ def listen(app: Dash, port: int) -> BaseWSGIServer:
 def serve(session: Session, port: int) -> None:
     """Show the page until Ctrl-C."""
     keep_memory()
+    session.warm_up()
     server = listen(make_app(session), port)
     print(f"the page is at http://{HOST}:{server.port} until Ctrl-C", flush=True)
     try:

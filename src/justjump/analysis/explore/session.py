@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from justjump.analysis import Influence, LayerAttention, Neighbourhood, edge_attention, influence, neighbourhood
-from justjump.analysis.subject import Subject, find_node, open_subjects
+from justjump.analysis.subject import Subject, node_number, open_subjects, similar_names
 from justjump.data import Graph, Split
 from justjump.train import RunError
 from justjump.train.loop import default_split
@@ -32,6 +32,7 @@ class Session:
         splits: the nodes each was trained and tested on; None if the graph is not the one it was trained on
         confidence: of each, the probability of the predicted class ``[N]``
         names: of the nodes, or their numbers
+        handle: what a node is called by, its "name" or its "number"
         degrees: number of incoming edges ``[N]``
     """
 
@@ -44,6 +45,7 @@ class Session:
         self.splits = [_split(graph, subject) for subject in runs]
         self.confidence = [subject.probability.max(axis=1) for subject in runs]
         self.names = [str(name) for name in graph.node_names or range(graph.num_nodes)]
+        self.handle = "name" if graph.node_names else "number"
         self.degrees = np.bincount(graph.edge_index[1], minlength=graph.num_nodes)
         self._lock = Lock()
         self._influence = lru_cache(KEPT)(self._compute_influence)
@@ -51,10 +53,11 @@ class Session:
 
     def find(self, text: str) -> int | None:
         """The node of this name or number."""
-        try:
-            return find_node(self.graph, text.strip())
-        except RunError:
-            return None
+        return node_number(self.graph, text.strip())
+
+    def similar(self, text: str) -> list[str]:
+        """Names that one may have meant by the text."""
+        return self.suggestions(text, 3) or similar_names(self.graph, text.strip())
 
     def suggestions(self, text: str, limit: int = 8) -> list[str]:
         """Names that contain the text in any case, those that begin with it first."""
@@ -106,6 +109,13 @@ class Session:
         counts = np.zeros((len(self.class_names), len(self.class_names)), dtype=np.int64)
         np.add.at(counts, (self.graph.labels[nodes], self.runs[number].predicted[nodes]), 1)
         return counts
+
+    def warm_up(self) -> None:
+        """What a process does once, on its first influence and attention, is done before the first click."""
+        node = int(self.degrees.argmin())
+        for number in range(len(self.runs)):
+            self.influence(number, node)
+            self.attention(number, node, node)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -1,6 +1,7 @@
 // Colours live in explore.css; this file hands them to Cytoscape, which draws on a canvas that CSS does not reach.
 (function () {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const PADDING = 18; // around a graph, as in page.py
   const CLASSES = 16; // as many as explore.css has colours for; further classes use them again
 
   function backgrounds(colouring) {
@@ -49,7 +50,12 @@
     return [element];
   }
 
+  // A graph fits its place again when the window gets wider or narrower.
+  const refit = new ResizeObserver((changed) =>
+    changed.forEach(({ target }) => target._cyreg?.cy.resize().fit(undefined, PADDING)));
+
   function draw(parts) {
+    document.querySelectorAll("[id^='graph-']").forEach((graph) => refit.observe(graph));
     Object.entries(parts || {}).forEach(([id, part]) => document.getElementById(id).replaceChildren(...build(part)));
   }
 
@@ -74,6 +80,10 @@
     news.closest("section, article").scrollIntoView({ block: "nearest" });
     news.focus({ preventScroll: true });
   });
+
+  // dash-cytoscape always sets the sensitivity of the wheel, to the value that it has anyway, and Cytoscape warns of that.
+  const warn = console.warn;
+  console.warn = (...message) => String(message[0]).includes("custom wheel sensitivity") || warn(...message);
 
   // Dash keeps silent when its server is gone.
   const fetch = window.fetch;

@@ -1,0 +1,96 @@
+"""What the commands on trained networks print of nodes and runs."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from justjump.analysis.jacobian import Influence
+from justjump.analysis.receptive_field import ReceptiveFields
+from justjump.analysis.subject import Subject
+from justjump.data import Graph
+from justjump.experiments import paper
+from justjump.train import Run
+
+# The most influential nodes that are printed.
+LISTED = 5
+
+
+def graph_title(graph: Graph) -> str:
+    """A dataset as the paper calls it, or a graph's own name."""
+    return paper.DATASETS[graph.name].title if graph.name in paper.DATASETS else graph.name
+
+
+def node_name(graph: Graph, node: int) -> str:
+    """A node's name, or its number."""
+    return str(node) if graph.node_names is None else graph.node_names[node]
+
+
+def class_name(of: Graph | Run, number: int) -> str:
+    """A class in plain words."""
+    return "unknown" if number < 0 else of.class_names[number].replace("_", " ")
+
+
+def opinion(graph: Graph, subject: Subject, node: int) -> str:
+    """The class that a run predicts, and whether it is right where that is known."""
+    predicted, label = int(subject.predicted[node]), int(graph.labels[node])
+    verdict = "" if label < 0 else " (right)" if predicted == label else " (wrong)"
+    return class_name(subject.run, predicted) + verdict
+
+
+def node_line(graph: Graph, node: int) -> str:
+    """A node by its name and its number, so that one sees which of them was taken, and its class."""
+    number = "" if graph.node_names is None else f" (number {node})"
+    label = class_name(graph, int(graph.labels[node]))
+    return f"node {node_name(graph, node)}{number} of {graph_title(graph)}, true class: {label}"
+
+
+def node_table(graph: Graph, titles: list[str], opinions: list[str], scores: list[Influence]) -> Table:
+    """A column for each run: what it says of a node, from how far influence comes, and the nodes that count most."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("", *titles):
+        table.add_column(Text(heading))
+    table.add_row("predicted class", *map(Text, opinions), end_section=True)
+    by_hop = [[f"{share:5.1%}" for share in np.bincount(score.hops, score.share)] for score in scores]
+    for hop, shares in enumerate(zip_longest(*by_hop, fillvalue="")):
+        table.add_row(f"influence from {hop} hop{'s' * (hop != 1)}", *shares)
+    table.add_section()
+    strongest = [_strongest(graph, score) for score in scores]
+    for place, nodes in enumerate(zip_longest(*strongest, fillvalue="")):
+        table.add_row("" if place else "most influential", *map(Text, nodes))
+    return table
+
+
+def _strongest(graph: Graph, score: Influence) -> list[str]:
+    order = np.argsort(-score.share, kind="stable")[:LISTED]
+    return [f"{score.share[place]:5.1%}  {node_name(graph, int(score.nodes[place]))}" for place in order]
+
+
+def summary(title: str, field: ReceptiveFields) -> dict[str, Any]:
+    """The influence on all nodes in one run, as JSON takes it."""
+    return {
+        "run": title,
+        "share_by_hop": [round(float(share), 6) for share in field.by_hop.mean(axis=0)],
+        "receptive_field_median": float(np.median(field.field)),
+        "receptive_field_mean": float(field.field.mean()),
+        "reach_mean": float(field.reach.mean()),
+    }
+
+
+def summary_table(titles: list[str], fields: list[ReceptiveFields]) -> Table:
+    """The influence on all nodes, a row for each run."""
+    table = Table(title="Mean share of the influence by hops, in percent", box=SIMPLE_HEAD, pad_edge=False)
+    hops = max(field.by_hop.shape[1] for field in fields)
+    table.add_column("run", no_wrap=True)
+    for column in (*map(str, range(hops)), "nodes", "reach"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for title, field in zip(titles, fields, strict=True):
+        mean = [f"{100 * share:.1f}" for share in field.by_hop.mean(axis=0)]
+        nodes = f"{np.median(field.field):.0f}, {field.field.mean():.1f}"
+        table.add_row(title, *mean, *[""] * (hops - len(mean)), nodes, f"{field.reach.mean():.0f}")
+    return table

@@ -1,0 +1,55 @@
+"""Which node is meant, and which runs and graphs go together."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from justjump.analysis.subject import find_node, open_subjects
+from justjump.data import Graph, load
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, RunError, fit
+
+
+def named(*names: str) -> Graph:
+    nodes = len(names)
+    return Graph(np.zeros((2, 0), int), np.eye(nodes), np.zeros(nodes, int), ("a",), node_names=names)
+
+
+def test_a_name_comes_before_a_number() -> None:
+    assert find_node(named("2", "0", "1"), "0") == 1
+    assert find_node(named("ann", "bob"), "1") == 1
+    assert find_node(load("cora"), "1") == 1
+
+
+def test_where_names_are_numbers_a_number_is_a_name() -> None:
+    with pytest.raises(RunError, match="there is no node '1': names look like 400"):
+        find_node(named("400", "500", "bob"), "1")
+    with pytest.raises(RunError, match="there is no node '102': did you mean 1024, 1002?"):
+        find_node(named("1002", "1024", "7"), "102")
+
+
+def test_similar_names_are_suggested() -> None:
+    graph = named("Anna Karenina", "Anna Kern", "Levin")
+    with pytest.raises(RunError, match="there is no node 'ana karenin': did you mean Anna Karenina, Anna Kern?"):
+        find_node(graph, "ana karenin")
+    with pytest.raises(RunError, match="there is no node 'Oblonsky': names look like Anna Karenina"):
+        find_node(graph, "Oblonsky")
+
+
+def test_a_run_that_does_not_fit_is_named_with_what_helps(people: Path, people_run: Path, tmp_path: Path) -> None:
+    cora_run = tmp_path / "cora"
+    fit(load("cora"), ModelConfig("gcn", layers=1, hidden=16), Protocol(max_epochs=1), output=cora_run)
+    classes = r"Neural_Networks, Rule_Learning, Reinforcement_Learning, \.\.\."
+    why = rf"{people_run}: .* \(cat, dog\) than cora has \({classes}\): compare it with a run on people"
+    with pytest.raises(RunError, match=why):
+        open_subjects([cora_run, people_run], None, False, None)
+    why = rf"{cora_run}: this run on cora .* than people has \(cat, dog\): name another graph with --graph"
+    with pytest.raises(RunError, match=why):
+        open_subjects([people_run, cora_run], str(people), False, None)
+    unlabelled = tmp_path / "unlabelled"
+    unlabelled.mkdir()
+    (unlabelled / "nodes.csv").write_text("id,age\nann,1\nbob,2\n")
+    (unlabelled / "edges.csv").write_text("source,target\nann,bob\n")
+    with pytest.raises(RunError, match=rf"{cora_run}: unlabelled has 1 features a node, but the model expects 1433"):
+        open_subjects([people_run, cora_run], str(unlabelled), False, None)
