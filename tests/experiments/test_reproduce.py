@@ -122,6 +122,10 @@ def test_a_dataset_that_was_named_and_is_not_there_is_a_failure(
     here = {name: paper.DATASETS[name] for name in ("cora", "citeseer")}
     monkeypatch.setattr(paper, "DATASETS", here)
     setting, short = Setting(tmp_path, 1), Protocol(max_epochs=2)
+    with pytest.raises(SystemExit):
+        reproduce(["citeseer"], ["gcn-none"], 1, setting, short, str(tmp_path / "data"))
+    assert "no run has ended yet: no table" in capsys.readouterr().out
+    assert not (tmp_path / "table1.md").exists()
     with pytest.raises(SystemExit) as left:
         reproduce(["citeseer,cora"], ["gcn-none"], 1, setting, short, str(tmp_path / "data"))
     assert left.value.code == 1
@@ -173,7 +177,7 @@ def test_shards_cover_all_once_and_merge(tmp_path: Path) -> None:
     assert sum(counts) == 4
     whole = justjump(*asked, "--store", tmp_path / "all")
     assert "4 jobs, 4 done before" in whole.stderr
-    table = next(csv.DictReader((tmp_path / "all" / "sweep-cora-gcn-none.csv").read_text().splitlines()))
+    table = next(csv.DictReader((tmp_path / "all" / "sweep-cora-gcn-none-grid.csv").read_text().splitlines()))
     assert json.loads(table["options"]) == {"max_epochs": 2}
     assert "1/128/16" in whole.stdout, "the paper's choice stands beside ours"
 
@@ -203,10 +207,13 @@ def test_a_sweep_names_the_graph_and_ends_with_commands_that_train_the_choice(tm
     assert "1 of 1 configuration complete, 1 split each" in done.stdout
     assert "graph-" not in done.stdout.replace("my-graph-", "")
     assert "+-" not in done.stdout, "one split has no deviation"
-    assert (tmp_path / "sweep-my-graph-gcn-pool.csv").is_file()
+    assert (tmp_path / "sweep-my-graph-gcn-pool-grid.csv").is_file()
     name, command = next(line for line in done.stdout.splitlines() if line.startswith("train ")).split(": ", 1)
     assert name == "train gcn-pool with learning_rate=0.02 max_epochs=30"
-    options = [word if word != "runs/my-graph-gcn-pool" else str(tmp_path / "run") for word in shlex.split(command)[1:]]
+    options = shlex.split(command)[1:]
+    assert "--heads" not in options, "GCN has none"
+    assert options[-1] == "runs/my-graph-gcn-pool-1-16-16-learning_rate-0.02-max_epochs-30"
+    options[-1] = str(tmp_path / "run")
     again = justjump(*options)
     test = re.search(r"gcn-pool +1/16/16 +\S+ +(\S+)", done.stdout)
     assert test is not None
@@ -220,7 +227,7 @@ def test_search_is_repeatable_and_ends_with_a_command(tmp_path: Path) -> None:
     assert first.stdout == again.stdout
     assert "test accuracy" not in again.stderr.replace("best so far", "")
     assert "train it: justjump train --dataset cora --model gcn" in first.stdout
-    assert "--splits 1 --output runs/best" in first.stdout
+    assert "--splits 1 --output runs/cora-" in first.stdout
     assert not re.search(r"0\.0*[1-9]\d{3,}", first.stdout.split("train it")[1]), "numbers that a person may type"
 
 
@@ -280,12 +287,11 @@ def test_bad_names_and_shards() -> None:
 def test_the_command_that_trains_a_network_names_every_option_that_differs() -> None:
     graph = Source(path="my graph.npz", directed=True)
     config = ModelConfig("gat", layers=2, jump="pool", jump_input=False)
-    command = train_command(graph, config, Protocol(learning_rate=0.01), 3, "runs/best")
+    command = train_command(graph, config, Protocol(learning_rate=0.01), 3)
     assert command == (
         "justjump train --graph 'my graph.npz' --directed --model gat --layers 2 --jump pool --no-jump-input "
-        "--learning-rate 0.01 --splits 3 --output runs/best"
+        "--learning-rate 0.01 --splits 3 "
+        "--output runs/my-graph-gat-pool-2-128-16-8-jump_input-False-learning_rate-0.01"
     )
     halves = Protocol(fractions=(0.5, 0.25, 0.25))
-    assert train_command(graph, config, halves, 3, "x").endswith(
-        "# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))"
-    )
+    assert train_command(graph, config, halves, 3).endswith("# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))")

@@ -67,6 +67,16 @@ def test_targets_are_rows_of_the_whole(model: str, jump: str, update: str, layer
         torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
+def test_targets_of_another_graph_are_refused() -> None:
+    net = NodeClassifier(ModelConfig(layers=1, hidden=16, heads=4, groups=2), FEATURES, CLASSES)
+    x, nodes = torch.randn(NODES, FEATURES), torch.tensor([1, 2])
+    adj, other = (Adjacency.build(random_graph(NODES, 40), num_nodes=NODES) for _ in range(2))
+    assert net(x, adj.with_self_loops(), targets=adj.with_self_loops().toward(nodes)).shape == (2, CLASSES)
+    for targets in (other.toward(nodes), nodes):
+        with pytest.raises(ValueError, match="targets do not belong to the graph"):
+            net(x, adj, targets=targets)
+
+
 def test_dropout_of_sparse_features_is_unbiased() -> None:
     sparse = SparseMatrix.from_scipy(scipy.sparse.random(300, 200, density=0.2, random_state=0))
     net = NodeClassifier(ModelConfig(layers=1, hidden=16, heads=4, groups=4), 200, CLASSES)

@@ -161,6 +161,20 @@ def test_targets_of_a_graph_without_loops_get_them() -> None:
     assert edges_of(looped) == [(0, 1), (1, 1), (2, 1)]
 
 
+def test_targets_as_numbers_list_or_mask() -> None:
+    adj = Adjacency.build(torch.tensor([[0, 2], [1, 1]]), num_nodes=3)
+    assert adj.toward([2, 0]).nodes.tolist() == [2, 0]
+    assert adj.toward([]).num_edges == 0
+    assert adj.toward(torch.tensor([True, False, True])).nodes.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("nodes", [torch.tensor([1.0]), torch.tensor(1), torch.tensor([True]), [[0, 1]]])
+def test_targets_of_another_form_are_refused(nodes: object) -> None:
+    adj = Adjacency.build(torch.tensor([[0, 2], [1, 1]]), num_nodes=3)
+    with pytest.raises(ValueError, match=r"expected node numbers \[n\] or a mask \[3\]"):
+        adj.toward(nodes)
+
+
 @pytest.mark.parametrize("node", [-1, 3])
 def test_targets_out_of_range_are_refused(node: int) -> None:
     adj = Adjacency.build(torch.tensor([[0, 2], [1, 1]]), num_nodes=3)

@@ -216,6 +216,15 @@ def test_own_split_and_own_masks(tiny: Graph) -> None:
     assert fit(masked, SMALL, SHORT).split_sizes == (2, 2, 3)
 
 
+def test_labels_that_teach_nothing_are_refused(tiny: Graph) -> None:
+    one = replace(tiny, labels=np.zeros(20, dtype=np.int64), class_names=("left",))
+    with pytest.raises(DataError, match="all labels of tiny are 'left'"):
+        fit(one, SMALL, SHORT)
+    none = replace(tiny, labels=np.full(20, -1), class_names=())
+    with pytest.raises(DataError, match="tiny has no labels to learn from"):
+        fit(none, SMALL, SHORT)
+
+
 def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
     labels = tiny.labels.copy()
     labels[[3, 15]] = -1

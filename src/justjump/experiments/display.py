@@ -59,7 +59,9 @@ class RunsDisplay:
         if isinstance(event, Epoch):
             self.running[event.job] = event
         elif isinstance(event, Stopping):
-            self._print("stopping after the current epoch of the running jobs; Ctrl-C again ends them at once")
+            self._print(
+                "stopping: the running jobs end after their epoch and start again next time; Ctrl-C again ends them at once"
+            )
         else:
             self._end(event)
         self._refresh()

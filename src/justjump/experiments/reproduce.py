@@ -204,14 +204,17 @@ def cells_in(
 
 
 def publish(cells: Sequence[table1.Cell], folder: Path) -> None:
-    """Print the table and write it in all its forms."""
+    """Print the table and write it in all its forms, unless there is nothing to show."""
+    if all(cell.ours is None for cell in cells):
+        print("no run has ended yet: no table")
+        return
     write_all(cells, folder)
     console = Console()
     for table in table1.tables(cells):
         console.print(table, "")
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
-    print(f"table1.md, .tex, .csv and .png are in {folder}")
+    print(f"this table as table1.md, .tex, .csv and .png: {folder}")
 
 
 def write_all(cells: Sequence[table1.Cell], folder: Path) -> None:

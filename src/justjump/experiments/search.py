@@ -61,7 +61,7 @@ def search(
     config, training = choice.candidate.config, choice.candidate.protocol
     test = "" if choice.test is None else f", test accuracy {choice.test}"
     print(f"best of {len(found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
-    print(f"train it: {train_command(source, config, training, splits, 'runs/best')}")
+    print(f"train it: {train_command(source, config, training, splits)}")
     if len(found) < trials and outcome.missing:
         sys.exit(130)
 

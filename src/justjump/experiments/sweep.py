@@ -147,7 +147,8 @@ def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, 
         outcome = setting.run([job for jobs in todo.values() for job in jobs], store)
         found = [one for candidate, jobs in todo.items() if (one := tried(candidate, jobs, store)) is not None]
     if setting.shard is None:  # a part of the grid has nothing to choose from
-        name = setting.store / f"sweep-{source.label}-{model}.csv"
+        part = "" if grid == "paper" else f"-{Path(grid).stem}"
+        name = setting.store / f"sweep-{source.label}-{model}{part}.csv"
         replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
         report(source, found, len(todo), splits)
         print(f"all of them are in {name}")
@@ -165,7 +166,7 @@ def report(source: Source, found: Sequence[Tried], candidates: int, splits: int)
     for choice in choices:
         row, config, protocol = choice.candidate.row, choice.candidate.config, choice.candidate.protocol
         options = listed(unusual(config, protocol))
-        command = train_command(source, config, protocol, splits, f"runs/{source.label}-{row}")
+        command = train_command(source, config, protocol, splits)
         print(f"train {row}{f' with {options}' if options else ''}: {command}")
 
 

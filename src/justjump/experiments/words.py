@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import asdict, fields
 from typing import Any
@@ -69,27 +70,38 @@ def title(job: Job) -> str:
     return f"{job.source.label} {network(job.config, job.protocol)} split {job.seed}"
 
 
-def train_command(source: Source, config: ModelConfig, protocol: Protocol, splits: int, output: str) -> str:
+def run_folder(source: Source, config: ModelConfig, protocol: Protocol) -> str:
+    """Where a network's runs may go: another network, another folder.
+
+    >>> run_folder(Source("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
+    'runs/cora-gcn-pool-1-128-16-patience-20'
+    """
+    return "runs/" + re.sub(r"[^\w.]+", "-", f"{source.label} {network(config, protocol).replace('=', ' ')}")
+
+
+def train_command(source: Source, config: ModelConfig, protocol: Protocol, splits: int) -> str:
     """The command line that trains a network on the first so many splits and keeps it.
 
-    >>> train_command(Source("cora"), ModelConfig(layers=2), Protocol(), 3, "runs/best")
-    'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/best'
+    >>> train_command(Source("cora"), ModelConfig(layers=2), Protocol(), 3)
+    'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/cora-dna-2-128-16-8'
     """
     words = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
     words += ["--data-dir", source.data_dir] if source.data_dir else []
     words += ["--directed"] if source.directed else []
     words += ["--model", config.model]
+    left_out = {"model", "fractions"} | ({"heads"} if config.model == "gcn" else set())
     for settings in (config, protocol):
         for field in fields(settings):
             value: Any = getattr(settings, field.name)
-            if field.name in ("model", "fractions") or value == field.default:
+            if field.name in left_out or value == field.default:
                 continue
             name = field.name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{name}" if value else f"--no-{name}")
             else:
                 words += [f"--{name}", str(value)]
-    command = f"justjump train {shlex.join([*words, '--splits', str(splits), '--output', output])}"
+    words += ["--splits", str(splits), "--output", run_folder(source, config, protocol)]
+    command = f"justjump train {shlex.join(words)}"
     if protocol.fractions != Protocol().fractions:  # no option of the command
         command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
     return command

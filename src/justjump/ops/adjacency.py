@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -170,8 +171,22 @@ class Adjacency(SparseMatrix):
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
         return weight
 
-    def toward(self, nodes: Tensor) -> Targets:
-        """The part of the graph that a last layer needs when only some nodes' output is wanted."""
+    def toward(self, nodes: Tensor | Sequence[int]) -> Targets:
+        """The part of the graph that a last layer needs when only some nodes' output is wanted.
+
+        Args:
+            nodes: their numbers, in the order in which their output shall come, or a mask ``[N]``
+        """
+        nodes = torch.as_tensor(nodes, device=self.device)
+        if nodes.dtype == torch.bool and nodes.shape == (self.num_nodes,):
+            nodes = nodes.nonzero()[:, 0]
+        if nodes.numel() == 0 and nodes.dim() == 1:  # an empty list makes a tensor of floats
+            nodes = nodes.long()
+        if nodes.dim() != 1 or nodes.dtype not in (torch.int32, torch.int64):
+            kind = f"{nodes.dtype} of shape {list(nodes.shape)}"
+            raise ValueError(f"nodes is {kind}, expected node numbers [n] or a mask [{self.num_nodes}]")
+        if len(nodes):
+            _check_range(int(nodes.min()), int(nodes.max()), self.num_nodes, "nodes")
         return Targets(self, nodes)
 
     def flipped(self) -> Adjacency:
@@ -200,8 +215,6 @@ class Targets(Adjacency):
     """
 
     def __init__(self, whole: Adjacency, nodes: Tensor) -> None:
-        low, high = (int(nodes.min()), int(nodes.max())) if len(nodes) else (0, -1)
-        _check_range(low, high, whole.num_nodes, "nodes")
         wanted = torch.zeros(whole.num_nodes, dtype=torch.bool, device=whole.device)
         wanted[nodes] = True
         edges = wanted[whole.target].nonzero()[:, 0]
@@ -209,25 +222,25 @@ class Targets(Adjacency):
         rowptr = torch.cat([whole.rowptr.new_zeros(1), count.cumsum(0).to(whole.rowptr.dtype)])
         super().__init__(rowptr, whole.col[edges], None if whole.weight is None else whole.weight[edges])
         self.nodes = nodes
-        self._whole = whole
+        self.whole = whole
         self._edges = edges
 
     @property
     def order(self) -> Tensor | None:
-        return self._whole.order
+        return self.whole.order
 
     def with_self_loops(self) -> Adjacency:
-        whole = self._whole.with_self_loops()
-        return self if whole is self._whole else whole.toward(self.nodes)
+        whole = self.whole.with_self_loops()
+        return self if whole is self.whole else whole.toward(self.nodes)
 
     def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Tensor:
-        return self._whole.normalized(aggregate, dtype)[self._edges]
+        return self.whole.normalized(aggregate, dtype)[self._edges]
 
     def flipped(self) -> Adjacency:
         raise ValueError("the edges to some nodes cannot be reversed: reverse the whole graph, then take toward(nodes)")
 
     def to(self, device: torch.device | str) -> Targets:
-        return self._whole.to(device).toward(self.nodes.to(device))
+        return self.whole.to(device).toward(self.nodes.to(device))
 
 
 def _check_range(low: int, high: int, num_nodes: int, what: str) -> None:

@@ -64,6 +64,8 @@ def fit(
     protocol = protocol or Protocol()
     if not graph.num_classes:
         raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
+    if graph.num_classes == 1:
+        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: to learn takes two classes or more")
     split = split or default_split(graph, protocol, seed)
     split.check(graph.labels)
     digest = data_hash(graph, split)
