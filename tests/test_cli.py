@@ -199,7 +199,7 @@ def test_ctrl_c_ends_splits_that_have_not_begun(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "of 9 splits: the same command goes on" in errors
-    assert errors.count("stopping after the current epoch") == 1
+    assert errors.count("stopping: running jobs end after their epoch") == 1
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

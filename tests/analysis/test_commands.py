@@ -196,6 +196,18 @@ def test_names_are_printed_as_they_are(
     assert "%  [b]ann[/b]" in printed
 
 
+def test_tables_name_nodes_that_have_names(people: Path, people_run: Path, tmp_path: Path) -> None:
+    commands.influence_of_all([people_run], tmp_path / "all.parquet", str(people), False, None, as_json=True)
+    table = pd.read_parquet(tmp_path / "all.parquet")
+    for column in ("node", "source"):
+        names = dict(zip(table[column], table[f"{column}_name"], strict=True))
+        assert names == {0: "[b]ann[/b]", 1: "bob", 2: "cy"}
+    weights = tmp_path / "weights.parquet"
+    commands.attention(people_run, "all", None, tmp_path / "x.png", weights, str(people), False, None)
+    edges = set(pd.read_parquet(weights)[["source", "source_name", "target_name"]].itertuples(index=False, name=None))
+    assert (1, "bob", "cy") in edges
+
+
 def test_classes_need_labels(people_run: Path, tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("id,age\nann,1\nbob,2\n")
     (tmp_path / "edges.csv").write_text("source,target\nann,bob\n")

@@ -73,7 +73,7 @@ def test_targets_of_another_graph_are_refused() -> None:
     adj, other = (Adjacency.build(random_graph(NODES, 40), num_nodes=NODES) for _ in range(2))
     assert net(x, adj.with_self_loops(), targets=adj.with_self_loops().toward(nodes)).shape == (2, CLASSES)
     for targets in (other.toward(nodes), nodes):
-        with pytest.raises(ValueError, match="targets do not belong to the graph"):
+        with pytest.raises(ValueError, match="targets are not of this graph"):
             net(x, adj, targets=targets)
 
 

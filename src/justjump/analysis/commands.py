@@ -117,14 +117,24 @@ def _tables(
                 block.append(found)
                 bar.advance(task)
             parts.append(ReceptiveFields.of(block, layers))
+            node = np.repeat(starts, [len(found.nodes) for found in block])
+            source = np.concatenate([found.nodes for found in block])
             yield {
                 "run": subject.title,
-                "node": np.repeat(starts, [len(found.nodes) for found in block]),
-                "source": np.concatenate([found.nodes for found in block]),
+                "node": node,
+                "source": source,
+                **_names(graph, node=node, source=source),
                 "hops": np.concatenate([found.hops for found in block]).astype(np.int8),
                 "share": np.concatenate([found.share for found in block]).astype(np.float32),
             }
         fields.append(ReceptiveFields.joined(parts))
+
+
+def _names(graph: Graph, **columns: np.ndarray) -> dict[str, list[str]]:
+    """For columns of nodes, columns of their names, where they have some."""
+    if graph.node_names is None:
+        return {}
+    return {f"{column}_name": [graph.node_names[node] for node in nodes] for column, nodes in columns.items()}
 
 
 def attention(
@@ -159,7 +169,7 @@ def attention(
         print(f"{title}: median {given}")
     if weights is not None:
         layers = range(1, model.config.layers + 1) if by == "layer" else [boxes[0].layer]
-        rows = write_parquet(weights, _weights(subject, layers))
+        rows = write_parquet(weights, _weights(found, subject, layers))
         print(f"{rows:,} rows are in {weights}", file=sys.stderr)
     _report([table, *pictures])
 
@@ -187,7 +197,7 @@ def _columns(boxes: list[Box], graph: Graph) -> dict[str, Any]:
     }
 
 
-def _weights(subject: Subject, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def _weights(graph: Graph, subject: Subject, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """Every weight of some layers: a row for each edge, head and what the share is given to."""
     heads = subject.run.config.heads
     for layer in layers:
@@ -195,10 +205,12 @@ def _weights(subject: Subject, layers: Iterable[int]) -> Iterator[dict[str, Any]
         for block in attention_blocks(subject.run.model, subject.inputs, layer):
             shares = [*block.weight.unbind(1), block.refused]  # each [e, H]
             edges = len(block.source)
+            source, target = block.source.numpy().repeat(heads), block.target.numpy().repeat(heads)
             for step, share in zip([*steps, None], shares, strict=True):
                 yield {
-                    "source": block.source.numpy().repeat(heads),
-                    "target": block.target.numpy().repeat(heads),
+                    "source": source,
+                    "target": target,
+                    **_names(graph, source=source, target=target),
                     "layer": np.full(edges * heads, layer, dtype=np.int8),
                     "head": np.tile(np.arange(1, heads + 1, dtype=np.int16), edges),
                     "given_to": step_name(step),

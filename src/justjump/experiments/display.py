@@ -60,7 +60,7 @@ class RunsDisplay:
             self.running[event.job] = event
         elif isinstance(event, Stopping):
             self._print(
-                "stopping: the running jobs end after their epoch and start again next time; Ctrl-C again ends them at once"
+                "stopping: running jobs end after their epoch, and start again next time; Ctrl-C again: at once"
             )
         else:
             self._end(event)

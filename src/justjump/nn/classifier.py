@@ -161,10 +161,8 @@ class NodeClassifier(nn.Module):
                 layer then skips the others
         """
         adj = Adjacency.build(graph, edge_weight, x.shape[0]).with_self_loops()
-        if targets is not None and not (isinstance(targets, Targets) and any(targets.whole is g for g in (graph, adj))):
-            raise ValueError(
-                "targets do not belong to the graph: make them as adj.toward(nodes), and give adj as graph"
-            )
+        if targets is not None and not any(getattr(targets, "whole", None) is whole for whole in (graph, adj)):
+            raise ValueError("targets are not of this graph: make them as adj.toward(nodes), and give adj as graph")
         out = self.final(self.representations(x, adj, self.jump is None, targets))
         out = ops.dropout(out, self.config.dropout, self.training)
         logits: Tensor = self.lin_out(out)
