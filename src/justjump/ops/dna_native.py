@@ -77,9 +77,9 @@ def _run_forward(
     seed: Tensor,
     packed: bool,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The output, and what backward needs: folded (query, folded query, score bias, aggregate, total weight), or
-    separate (query, keys and values [N, 2, T, stride]): one row a source to gather; then the packed rows if they were
-    made here."""
+    """The output, and what backward needs: the packed rows if they were made here, attended and newest; then folded
+    (query, folded query, score bias, aggregate, total weight), or separate (query, keys and values [N, 2, T, stride]):
+    one row a source to gather."""
     channels = wq.size(0) * wq.size(1) // heads
     made: list[Tensor] = []
     if not packed:
@@ -100,12 +100,12 @@ def _run_forward(
             linear(x, wk, bk, out=key)
             linear(x, wv, bv, out=value)
         out, _, _ = attend(csr, weight, query, keys, values, None, order=order)
-        return out if packed else native.unpack(out, heads, channels), [query, both, *made]
+        return out if packed else native.unpack(out, heads, channels), [*made, query, both]
     folded, bias = _linear_dot(query, wk, bk, heads, channels)
     aggregate, total, _ = attend(csr, weight, folded, history, None, bias)
     assert total is not None
     out = linear(aggregate, wv, bv, scale=total)
-    return out if packed else native.unpack(out, heads, channels), [query, folded, bias, aggregate, total, *made]
+    return out if packed else native.unpack(out, heads, channels), [*made, query, folded, bias, aggregate, total]
 
 
 def _run_backward(
@@ -134,9 +134,9 @@ def _run_backward(
     groups, channels = wq.size(0), wq.size(0) * wq.size(1) // heads
     if not packed:
         grad = _pack(grad, heads)
-        kept = 5 if _folds(wq, heads) else 2
-        saved, attended, made = saved[:kept], saved[kept : kept + len(attended)], saved[kept + len(attended) :]
-        newest = made[0] if made else None
+        attended, saved = saved[: len(attended)], saved[len(attended) :]
+        if newest is not None:
+            newest, saved = saved[0], saved[1:]
     linear = partial(native.grouped_linear, heads=heads, channels=channels)
     weight_grad = partial(native.grouped_linear_weight_grad, groups=groups, heads=heads, channels=channels)
     scale = 1 / math.sqrt(channels)
@@ -200,9 +200,9 @@ def _(  # type: ignore[no-untyped-def]
 
     if not _folds(wq, heads):
         steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
-        return out, [rows(stride), rows(2, steps, stride), *made]
+        return out, [*made, rows(stride), rows(2, steps, stride)]
     heads = native.padded_heads(heads)
-    return out, [rows(stride), rows(stride), rows(heads), rows(stride), rows(heads), *made]
+    return out, [*made, rows(stride), rows(stride), rows(heads), rows(stride), rows(heads)]
 
 
 @_backward.register_fake
