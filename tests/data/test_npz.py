@@ -172,6 +172,7 @@ def test_files_that_are_not_npz(path: Path, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"mine\.npz") as caught:
             read_graph(path)
         assert "\n" not in str(caught.value)
+        assert "unsafe" not in str(caught.value), "no advice to load it in a way that runs code"
     with path.open("wb") as file:
         np.save(file, np.eye(3))
     with pytest.raises(DataError, match="one array"):

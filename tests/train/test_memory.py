@@ -17,7 +17,7 @@ print(next(line for line in Path("/proc/self/status").read_text().splitlines() i
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak memory of one process, in /proc")
 def test_physics_and_one_dna_step_in_less_than_the_dense_features_and_pyg_take(data_dir: Path) -> None:
     command = [sys.executable, "-c", STEP, str(data_dir)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -44,6 +44,8 @@ def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> 
         raise DataError(f"cannot read {path}: it claims more data than there is memory") from error
     except ValueError as error:
         reason = str(error).split("\n")[0].rstrip(".")
+        if "pickle" in reason:  # numpy advises to load it in a way that runs code
+            reason = "it is no .npz archive, or holds Python objects, which are never loaded"
         raise DataError(f"{path} is not a graph this can read: {reason}") from error
     return replace(graph, name=path.stem)
 
