@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -88,6 +89,11 @@ class Page:
     def click(self, element: str, number: int = 0) -> None:
         graph = self.find(f"graph-{number}")
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", graph)
+        self.wait(lambda: element in self.graph_elements(number))
+        places: list[object] = []
+        while len(places) < 4 or places[-1] != places[-4]:  # a graph that is fitted to its place still moves
+            places.append(self.browser.execute_script(POSITION, f"graph-{number}", element))
+            time.sleep(0.1)
         x, y = self.browser.execute_script(POSITION, f"graph-{number}", element)
         ActionChains(self.browser).move_to_element_with_offset(graph, round(x), round(y)).click().perform()
 
