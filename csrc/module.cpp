@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "buffer.h"
 #include "isa.h"
 #include "order.h"
 #include "parallel.h"
@@ -281,6 +282,7 @@ NB_MODULE(_native, m) {
     m.def("use_openmp", [](uintptr_t parallel, uintptr_t get_thread_num) {
         jj::use_openmp(reinterpret_cast<void*>(parallel), reinterpret_cast<void*>(get_thread_num));
     });
+    m.def("advise_huge_pages", &jj::advise_huge_pages);
     m.attr("CHUNK_EDGES") = jj::kChunkEdges;
     jj::bind<float>(m, "_f32");
     jj::bind<double>(m, "_f64");

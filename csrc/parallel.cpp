@@ -19,15 +19,30 @@ using ThreadNum = int (*)();
 GompParallel gomp_parallel = nullptr;
 ThreadNum thread_num = nullptr;
 
+// Each thread begins with a share of its own, the same one in every job of this size: what it wrote last is still in its
+// caches. Then it helps the others.
 struct Job {
-    std::atomic<int64_t> next{0};
-    int64_t items;
+    struct alignas(64) Share {
+        std::atomic<int64_t> next;
+        int64_t end;
+    };
+    static constexpr int kShares = 64;
+    Share shares[kShares];
     Task task;
     void* context;
-    int threads;
-    Job(int64_t n, int t, Task f, void* c) : items(n), task(f), context(c), threads(t) {}
+    int threads, count;
+    Job(int64_t items, int t, Task f, void* c) : task(f), context(c), threads(t), count(t < kShares ? t : kShares) {
+        for (int i = 0; i < count; ++i) {
+            shares[i].next.store(items * i / count, std::memory_order_relaxed);
+            shares[i].end = items * (i + 1) / count;
+        }
+    }
     void work(int thread) {
-        for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < items;) task(context, i, thread);
+        for (int k = 0; k < count; ++k) {
+            Share& share = shares[(thread + k) % count];
+            for (int64_t i; (i = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+                task(context, i, thread);
+        }
     }
 };
 

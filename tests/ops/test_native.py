@@ -510,3 +510,11 @@ def test_order_puts_communities_together() -> None:
     order = Adjacency.build(pairs.T, num_nodes=40).order
     assert order is not None
     assert int((group[order.long()].diff() != 0).sum()) == 1
+
+
+def test_large_tensors_on_huge_pages_are_like_others() -> None:
+    like = torch.randn(3, dtype=torch.float64)
+    for rows in (0, 5, 2**16 + 1):  # the last one is large and ends within a page
+        x = native.empty(like, rows, 9)
+        assert (x.shape, x.dtype, x.is_contiguous()) == ((rows, 9), torch.float64, True)
+        assert bool((x.fill_(7) == 7).all())

@@ -94,7 +94,7 @@ def _run_forward(
     )
     query = linear(history[-1] if newest is None else newest, wq, bq)
     if not _folds(wq, heads):
-        both = query.new_empty(query.size(0), 2, len(history), query.size(1))
+        both = native.empty(query, query.size(0), 2, len(history), query.size(1))
         keys, values = _keys_values(both)
         for x, key, value in zip(history, keys, values, strict=True):
             linear(x, wk, bk, out=key)
@@ -145,7 +145,7 @@ def _run_backward(
     )
     query, history = saved[0], _steps(attended)
     grad = grad.contiguous()
-    grad_attended = [x.new_empty(x.shape) for x in attended]
+    grad_attended = [native.empty(x, *x.shape) for x in attended]
     grad_history = _steps(grad_attended)
     if not _folds(wq, heads):
         keys, values = _keys_values(saved[1])

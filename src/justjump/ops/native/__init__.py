@@ -18,6 +18,7 @@ from justjump.ops.native.layout import pack, padded_heads, row_stride, unpack
 from justjump.ops.native.module import (
     available,
     available_isas,
+    empty,
     isa,
     set_isa,
     set_threads,
@@ -38,6 +39,7 @@ __all__ = [
     "dna_forward",
     "dropout_relu",
     "dropout_relu_backward",
+    "empty",
     "gat_backward",
     "gat_forward",
     "grouped_linear",

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from justjump.ops.native.checks import _address, _dense, _dropout, _edge_weight, _rows
 from justjump.ops.native.graph import Csc, Csr, _graph
 from justjump.ops.native.layout import _Layout
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 # Gradients of the scores of folded layers up to this size stay in the cache between the two passes of backward; larger
 # ones are computed in both.
@@ -54,9 +53,9 @@ def dna_forward(
     layout = _Layout(heads, channels, query)
     graph = (csr, None, order)
     common, nodes = _dna_arguments(graph, weight, query, keys, values, bias, layout, scale, dropout_p, seed)
-    out = query.new_empty(nodes, layout.stride)
+    out = empty(query, nodes, layout.stride)
     total = None if bias is None else query.new_empty(nodes, layout.padded)
-    attention = query.new_empty(csr.col.numel(), len(keys), heads) if return_attention else None
+    attention = empty(query, csr.col.numel(), len(keys), heads) if return_attention else None
     if len(keys) == 0:
         return out.zero_(), None if total is None else total.zero_(), attention
     none: list[int] = []
@@ -114,7 +113,7 @@ def dna_backward(
         grad_values = None if folded else _gradients("grad_values", grad_values, values or (), shape, accumulate)
     else:
         grad_keys = grad_values = None
-    grad_query = torch.empty_like(query) if need_query else None
+    grad_query = empty(query, *query.shape) if need_query else None
     grad_bias = query.new_empty(nodes, layout.padded) if folded and need_query else None
     grad_weight = query.new_empty(csr.col.numel()) if need_weight else None
     scores = csr.col.numel() * len(keys) * layout.padded
@@ -179,7 +178,7 @@ def _gradients(
     if given is None:
         if accumulate:
             raise ValueError(f"accumulate=True takes the tensors to add to as {name}")
-        return [x.new_empty(shape) for x in like]
+        return [empty(x, *shape) for x in like]
     if len(given) != len(like):
         raise ValueError(f"{name} holds {len(given)} tensors, expected {len(like)}")
     for t, x in enumerate(given):

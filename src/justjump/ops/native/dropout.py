@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from justjump.ops.native.checks import _dropout, _rows
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 
 def dropout_relu(
@@ -19,7 +19,7 @@ def dropout_relu(
     """
     call = _kernel("dropout_rows", x)
     _rows("x", x, x.dtype)
-    out = x.new_empty(x.shape) if out is None else out
+    out = empty(x, *x.shape) if out is None else out
     _rows("out", out, x.dtype, x.size(0), x.size(1))
     call(
         x.size(0), x.size(1), *_dropout(p, seed), relu, first_row, x.data_ptr(), x.stride(0), 0, 0, out.data_ptr(),
@@ -33,7 +33,7 @@ def dropout_relu_backward(y: Tensor, grad_y: Tensor, p: float, *, out: Tensor | 
     call = _kernel("dropout_rows", y)
     _rows("y", y, y.dtype)
     _rows("grad_y", grad_y, y.dtype, y.size(0), y.size(1))
-    out = y.new_empty(y.shape) if out is None else out
+    out = empty(y, *y.shape) if out is None else out
     _rows("out", out, y.dtype, y.size(0), y.size(1))
     call(
         y.size(0), y.size(1), *_dropout(p, 0), True, 0, y.data_ptr(), y.stride(0), grad_y.data_ptr(),

@@ -10,7 +10,7 @@ from torch import Tensor
 from justjump.ops.native.checks import _address, _dense, _dropout
 from justjump.ops.native.graph import Csc, Csr, _graph
 from justjump.ops.native.layout import _Layout
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 
 class GatSaved(NamedTuple):
@@ -47,11 +47,11 @@ def gat_forward(
     call = _kernel("gat", value)
     layout = _Layout(heads, channels, value)
     graph, nodes = _gat_arguments(csr, None, value, score_source, score_target, layout)
-    out = value.new_empty(nodes, layout.stride)
+    out = empty(value, nodes, layout.stride)
     saved = None
     if need_grad:
-        saved = GatSaved(out, torch.empty_like(out), value.new_empty(nodes, 4, layout.padded))
-    attention = value.new_empty(csr.col.numel(), heads) if return_attention else None
+        saved = GatSaved(out, empty(out, *out.shape), value.new_empty(nodes, 4, layout.padded))
+    attention = empty(value, csr.col.numel(), heads) if return_attention else None
     call(
         graph, heads, channels, negative_slope, *_dropout(dropout_p, seed),
         value.data_ptr(), score_source.data_ptr(), score_target.data_ptr(), out.data_ptr(),
@@ -82,7 +82,7 @@ def gat_backward(
     for name, x in (("grad_out", grad_out), ("saved.out", saved.out), ("saved.sloped", saved.sloped)):
         _dense(name, x, value.dtype, (nodes, layout.stride))
     _dense("saved.state", saved.state, value.dtype, (nodes, 4, layout.padded))
-    grad_value, grad_source = torch.empty_like(value), torch.empty_like(score_source)
+    grad_value, grad_source = empty(value, *value.shape), torch.empty_like(score_source)
     grad_target = torch.empty_like(score_target)
     call(
         graph, heads, channels, negative_slope, *_dropout(dropout_p, seed),

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from justjump.ops.native.checks import _address, _dense, _rows
 from justjump.ops.native.layout import _Layout
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 
 def grouped_linear(
@@ -71,7 +71,7 @@ def _grouped(
     if out is None:
         if accumulate:
             raise ValueError("accumulate=True takes the tensor to add to as out")
-        out = x.new_empty(x.shape)
+        out = empty(x, *x.shape)
     _rows("out", out, x.dtype, x.size(0), layout.stride)
     call(
         x.size(0), heads, channels, groups, transpose, x.data_ptr(), x.stride(0), weight.data_ptr(), _address(bias),

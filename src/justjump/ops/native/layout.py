@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops.native.checks import _at_least_one, _rows
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 
 def padded_heads(heads: int) -> int:
@@ -44,7 +44,7 @@ def pack(x: Tensor, heads: int) -> Tensor:
     if heads < 1 or x.size(1) % heads or x.size(1) == 0:
         raise ValueError(f"heads={heads} does not divide the {x.size(1)} channels of x")
     channels = x.size(1) // heads
-    out = x.new_empty(x.size(0), row_stride(heads, channels, x.dtype))
+    out = empty(x, x.size(0), row_stride(heads, channels, x.dtype))
     call(x.size(0), heads, channels, True, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), threads())
     return out
 
@@ -53,6 +53,6 @@ def unpack(x: Tensor, heads: int, channels: int) -> Tensor:
     """Packed to standard layout. ``[R, stride] -> [R, H * C]``"""
     call = _kernel("repack", x)
     _rows("x", x, x.dtype, None, row_stride(heads, channels, x.dtype))
-    out = x.new_empty(x.size(0), heads * channels)
+    out = empty(x, x.size(0), heads * channels)
     call(x.size(0), heads, channels, False, x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), threads())
     return out

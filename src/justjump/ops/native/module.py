@@ -14,6 +14,7 @@ from torch import Tensor
 _native: Any = None
 _fixed_threads: int | None = None
 _failure = ""
+_LARGE = 2**22  # bytes
 _SUFFIX = {torch.float32: "_f32", torch.float64: "_f64"}
 
 
@@ -118,3 +119,11 @@ def _kernel(name: str, like: Tensor) -> Any:
     if like.dtype not in _SUFFIX:
         raise TypeError(f"the native kernels take torch.float32 or torch.float64, not {like.dtype}")
     return getattr(module, name + _SUFFIX[like.dtype])
+
+
+def empty(like: Tensor, *shape: int) -> Tensor:
+    """``like.new_empty(shape)``, on huge pages where it is large and the system grants them."""
+    x = like.new_empty(shape)
+    if x.nbytes >= _LARGE:
+        _module().advise_huge_pages(x.data_ptr(), x.nbytes)
+    return x

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops.native.checks import _address, _compressed, _dense, _edge_weight, _index, _rows
-from justjump.ops.native.module import _kernel, threads
+from justjump.ops.native.module import _kernel, empty, threads
 
 
 def spmm(
@@ -42,7 +42,7 @@ def spmm(
     if out is None:
         if accumulate:
             raise ValueError("accumulate=True takes the tensor to add to as out")
-        out = x.new_empty(rows, x.size(1))
+        out = empty(x, rows, x.size(1))
     _rows("out", out, x.dtype, rows, x.size(1))
     call(
         rows, edges, x.size(1), col.dtype == torch.int64, rowptr.data_ptr(), col.data_ptr(), _address(position),
