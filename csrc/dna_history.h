@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dna_gradient.h"
+#include "elementwise.h"
 
 namespace jj {
 namespace JJ_ISA {
@@ -144,13 +145,24 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
 }
 
 template <class S>
-static void write_rows(S* const* out, const int64_t* strides, int64_t row, const S* sums, const Dna<S>& a) {
+JJ_INLINE void write_rows(S* const* out, const int64_t* strides, int64_t row, const S* sums, const Dna<S>& a) {
     for (int64_t t = 0; t < a.steps; ++t) {
         S* p = out[t] + row * strides[t];
         const S* from = sums + t * a.layout.stride;
+        if (a.unpack) {
+            unpack_row(a.layout, from, p);
+            continue;
+        }
         for (int64_t i = 0; i < a.layout.stride; i += kLanes<S>)
             store(p + i, a.accumulate ? load(p + i) + load(from + i) : load(from + i));
     }
+}
+
+// The sums of a source, T rows of dk and, when not folded, T rows of dv.
+template <class S>
+static void dna_write_history(const Dna<S>& a, int64_t row, const S* sums) {
+    write_rows(a.grad_key, a.grad_key_stride, row, sums, a);
+    if (!a.folded) write_rows(a.grad_value, a.grad_value_stride, row, sums + a.steps * a.layout.stride, a);
 }
 
 // scratch: a tile, then the source's rows (T or 2 T) and as many sums.
@@ -164,9 +176,7 @@ static void dna_history_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
     S* sums = scratch + kTileScratch<S>(a.steps) + rows * a.layout.stride;
     for (int64_t w = unit.row; w < unit.row_end; ++w) {
         dna_history_row<S, N, B, Folded>(a, w, a.graph.colptr[w], a.graph.colptr[w + 1], sums, scratch);
-        if (!a.grad_key) continue;
-        write_rows(a.grad_key, a.grad_key_stride, w, sums, a);
-        if (!Folded) write_rows(a.grad_value, a.grad_value_stride, w, sums + a.steps * a.layout.stride, a);
+        if (a.grad_key) dna_write_history(a, w, sums);
     }
 }
 

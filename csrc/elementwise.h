@@ -62,18 +62,16 @@ static void pack(const Rows<S>& a, int64_t first, int64_t last) {
 }
 
 template <class S>
+JJ_INLINE void unpack_row(const Layout& layout, const S* x, S* y) {
+    const int64_t H = layout.heads, C = layout.channels, P = layout.padded;
+    if (is_plain(layout)) return transpose(x, C, H, y);
+    for (int64_t h = 0; h < H; ++h)
+        for (int64_t c = 0; c < C; ++c) y[h * C + c] = x[c * P + h];
+}
+
+template <class S>
 static void unpack(const Rows<S>& a, int64_t first, int64_t last) {
-    const int64_t H = a.layout.heads, C = a.layout.channels, P = a.layout.padded;
-    for (int64_t r = first; r < last; ++r) {
-        const S* x = a.x + r * a.x_stride;
-        S* y = a.y + r * a.y_stride;
-        if (is_plain(a.layout)) {
-            transpose(x, C, H, y);
-            continue;
-        }
-        for (int64_t h = 0; h < H; ++h)
-            for (int64_t c = 0; c < C; ++c) y[h * C + c] = x[c * P + h];
-    }
+    for (int64_t r = first; r < last; ++r) unpack_row(a.layout, a.x + r * a.x_stride, a.y + r * a.y_stride);
 }
 
 // y = keep(row, 0, channel) / (1 - p) * (relu(x) or x), where the channel is the position in the row.

@@ -131,7 +131,7 @@ JJ_INLINE int64_t shifted_stride(const Grouped<S>& a) {
     return a.shifts == 1 ? a.x_stride : a.layout.stride;
 }
 
-// dot[row] = x[row] . dot_with, head by head.
+// dot[row] = x[row] . dot_row, head by head.
 template <class S>
 JJ_INLINE void dot_rows(const Grouped<S>& a, int64_t first, int64_t last) {
     constexpr int W = kLanes<S>;

@@ -15,11 +15,11 @@ namespace JJ_ISA {
 
 template <class S>
 constexpr Kernels<S> table() {
-    return {dna_forward<S>,     dna_backward_query<S>, dna_backward_history<S>, gat_forward<S>,
-            gat_finish<S>,      gat_prepare<S>,        gat_backward<S>,         spmm<S>,
-            sddmm<S>,           grouped_workspace<S>,  grouped_pack<S>,         grouped_forward<S>,
-            grouped_weight_grad<S>, grouped_unpack<S>, dropout_forward<S>,      dropout_backward<S>,
-            pack<S>,            unpack<S>};
+    return {dna_forward<S>,         dna_backward_query<S>, dna_backward_history<S>, dna_write_history<S>,
+            gat_forward<S>,         gat_finish<S>,         gat_prepare<S>,          gat_backward<S>,
+            spmm<S>,                sddmm<S>,              grouped_workspace<S>,    grouped_pack<S>,
+            grouped_forward<S>,     grouped_weight_grad<S>, grouped_unpack<S>,      dropout_forward<S>,
+            dropout_backward<S>,    pack<S>,               unpack<S>};
 }
 
 }  // namespace JJ_ISA

@@ -104,7 +104,7 @@ struct Dna {
     S* const* grad_value = nullptr;
     const int64_t* grad_value_stride = nullptr;
     bool accumulate = false;  // add to grad_key and grad_value instead of overwriting them
-    bool keep_scores = true;  // grad_score is written by the pass by source, not computed again by target
+    bool unpack = false;      // grad_key takes rows in the standard layout
     S* partials = nullptr;
     int64_t partial_size = 0;
 };
@@ -171,9 +171,8 @@ struct Grouped {
     const S* weight = nullptr;    // [g, block, block]
     const S* bias = nullptr;      // [d] or null
     const S* scale = nullptr;     // [R, P] or null: factor of the bias, and of grad_y in the bias gradient
-    const S* dot_with = nullptr;  // [d] or null
-    const S* dot_row = nullptr;   // [stride] workspace: dot_with, packed
-    S* dot = nullptr;             // [R, P] or null: x . dot_with, head by head
+    const S* dot_row = nullptr;   // [stride] or null: a packed row to multiply x by
+    S* dot = nullptr;             // [R, P] or null: x . dot_row, head by head
     S* packed = nullptr;          // workspace of grouped_workspace() scalars: the packed weight and bias
     S* y = nullptr;               // [R, y_stride]
     int64_t y_stride = 0;
@@ -204,6 +203,7 @@ struct Kernels {
     void (*dna_forward)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_backward_query)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_backward_history)(const Dna<S>&, const Unit&, S* scratch);
+    void (*dna_write_history)(const Dna<S>&, int64_t row, const S* sums);
     void (*gat_forward)(const Gat<S>&, const Unit&, S* scratch);
     void (*gat_finish)(const Gat<S>&, int64_t row, S* sums);
     void (*gat_prepare)(const Gat<S>&, int64_t first, int64_t last);

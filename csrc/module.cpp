@@ -8,8 +8,10 @@
 
 #include "buffer.h"
 #include "isa.h"
+#include "layer.h"
 #include "order.h"
 #include "parallel.h"
+#include "projection.h"
 #include "run.h"
 
 namespace nb = nanobind;
@@ -106,8 +108,68 @@ void dna(const Graph& g, int64_t heads, int64_t channels, double scale, uint32_t
     a.grad_value = dv.data();
     a.grad_value_stride = grad_value_strides.data();
     a.accumulate = accumulate;
-    a.keep_scores = keep_scores || !a.folded;  // the separate form cannot do without
+    keep_scores = a.grad_query && (keep_scores || !a.folded);  // the separate form cannot do without
+    const KeptBuffer<S> scores(keep_scores ? score_size(a) : 0);
+    a.grad_score = keep_scores ? scores.get() : nullptr;
     run_dna_backward(a, threads);
+}
+
+template <class S>
+std::vector<Matrix<S>> matrices(const Addresses& addresses, const Strides& strides) {
+    std::vector<Matrix<S>> list;
+    for (std::size_t i = 0; i < addresses.size(); ++i) list.push_back({at<S>(addresses[i]), strides[i]});
+    return list;
+}
+
+// Takes the last matrix out of the list if it is the newest representation.
+template <class S>
+Matrix<S> take_newest(std::vector<Matrix<S>>& list, bool newest) {
+    if (!newest || list.empty()) return {};
+    const Matrix<S> last = list.back();
+    list.pop_back();
+    return last;
+}
+
+// projections: weight and bias of query, key and value. saved: queries, keys, folded, bias, aggregate, total.
+// given, history and grad_history: T matrices, then the newest if it is apart. Forward without grad_projections.
+template <class S>
+void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, double scale, uint32_t threshold,
+           uint64_t seed, double p, Address weight, const Addresses& projections, bool packed, bool newest,
+           const Addresses& given, const Strides& given_strides, const Addresses& history,
+           const Strides& history_strides, const Addresses& saved, Address out, Address grad_out,
+           int64_t grad_out_stride, const Addresses& grad_projections, const Addresses& grad_history,
+           const Strides& grad_history_strides, bool keep_scores, int threads) {
+    Layer<S> a;
+    a.dna.graph = g;
+    a.dna.layout = layout<S>(heads, channels);
+    a.dna.dropout = dropout<S>(threshold, seed, p);
+    a.dna.scale = static_cast<S>(scale);
+    a.dna.weight = at<S>(weight);
+    a.dna.folded = groups % heads == 0;
+    a.groups = groups;
+    a.packed = packed;
+    a.given = matrices<const S>(given, given_strides);
+    a.given_newest = take_newest(a.given, newest);
+    a.history = matrices<S>(history, history_strides);
+    a.newest = take_newest(a.history, newest);
+    a.dna.steps = static_cast<int64_t>(a.history.size());
+    Weights<S>* const weights[] = {&a.query, &a.key, &a.value};
+    for (int i = 0; i < 3; ++i) {
+        weights[i]->weight = at<S>(projections[2 * i]);
+        weights[i]->bias = at<S>(projections[2 * i + 1]);
+        if (grad_projections.empty()) continue;
+        weights[i]->grad_weight = at<S>(grad_projections[2 * i]);
+        weights[i]->grad_bias = at<S>(grad_projections[2 * i + 1]);
+    }
+    S** const parts[] = {&a.queries, &a.keys, &a.folded, &a.bias, &a.aggregate, &a.total};
+    for (int i = 0; i < 6; ++i) *parts[i] = at<S>(saved[i]);
+    a.out = at<S>(out);
+    if (out) return run_layer_forward(a, threads);
+    a.grad_out = {at<S>(grad_out), grad_out_stride};
+    a.grad_history = matrices<S>(grad_history, grad_history_strides);
+    a.grad_newest = take_newest(a.grad_history, newest);
+    a.keep_scores = keep_scores;
+    run_layer_backward(a, threads);
 }
 
 template <class S>
@@ -175,47 +237,29 @@ void sddmm(int64_t rows, int64_t edges, int64_t width, bool wide, Address rowptr
 }
 
 template <class S>
-Grouped<S> grouped(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
-                   int64_t x_stride) {
-    Grouped<S> a;
-    a.layout = layout<S>(heads, channels);
-    a.rows = rows;
-    a.groups = groups;
-    a.block = heads * channels / groups;
-    a.transpose = transpose;
-    const int64_t spanned = a.block / channels;
-    if (groups == 1 || (a.block <= channels && channels % a.block == 0))
-        a.shifts = 1;
-    else if (a.block % channels == 0 && (spanned & (spanned - 1)) == 0)
-        a.shifts = spanned;
-    else
-        a.shifts = a.layout.padded;
-    a.x = at<S>(x);
-    a.x_stride = x_stride;
-    return a;
-}
-
-template <class S>
 void grouped_forward(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
                      int64_t x_stride, Address weight, Address bias, Address scale, Address dot_with, Address dot,
                      Address y, int64_t y_stride, bool accumulate, int threads) {
-    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x, x_stride);
-    a.weight = at<S>(weight);
-    a.bias = at<S>(bias);
+    Grouped<S> a = make_grouped(layout<S>(heads, channels), groups, transpose, at<const S>(weight), at<const S>(bias));
+    a.rows = rows;
+    a.x = at<S>(x);
+    a.x_stride = x_stride;
     a.scale = at<S>(scale);
-    a.dot_with = at<S>(dot_with);
     a.dot = at<S>(dot);
     a.y = at<S>(y);
     a.y_stride = y_stride;
     a.accumulate = accumulate;
-    run_grouped_forward(a, threads);
+    run_grouped_forward(a, at<const S>(dot_with), threads);
 }
 
 template <class S>
 void grouped_weight_grad(int64_t rows, int64_t heads, int64_t channels, int64_t groups, bool transpose, Address x,
                          int64_t x_stride, Address grad_y, Address scale, Address grad_weight, Address grad_bias,
                          int threads) {
-    Grouped<S> a = grouped<S>(rows, heads, channels, groups, transpose, x, x_stride);
+    Grouped<S> a = make_grouped<S>(layout<S>(heads, channels), groups, transpose, nullptr, nullptr);
+    a.rows = rows;
+    a.x = at<S>(x);
+    a.x_stride = x_stride;
     a.grad_y = at<S>(grad_y);
     a.scale = at<S>(scale);
     run_grouped_weight_grad(a, at<S>(grad_weight), at<S>(grad_bias), threads);
@@ -257,6 +301,7 @@ template <class S>
 void bind(nb::module_& m, const std::string& suffix) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     m.def(("dna" + suffix).c_str(), &dna<S>, Release());
+    m.def(("layer" + suffix).c_str(), &layer<S>, Release());
     m.def(("gat" + suffix).c_str(), &gat<S>, Release());
     m.def(("spmm" + suffix).c_str(), &spmm<S>, Release());
     m.def(("sddmm" + suffix).c_str(), &sddmm<S>, Release());

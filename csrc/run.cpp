@@ -8,13 +8,11 @@
 #include "isa.h"
 #include "parallel.h"
 #include "plan.h"
+#include "projection.h"
 
 namespace jj {
 namespace {
 
-constexpr int64_t kRowBlock = 64;     // rows of a unit in passes without edges
-constexpr int64_t kGradChunk = 256;   // fewest rows whose weight gradients share a partial sum
-constexpr int64_t kGradChunks = 32;
 
 // Bytes to have in flight ahead of the edge at work. More would push lines out of L1 before their use.
 constexpr int64_t kAheadBytes = 4096;
@@ -22,11 +20,6 @@ constexpr int64_t kAheadBytes = 4096;
 int64_t edges_ahead(int64_t bytes_an_edge) {
     return std::clamp<int64_t>(kAheadBytes / bytes_an_edge, 1, 8);
 }
-
-int64_t round_up(int64_t n, int64_t m) { return (n + m - 1) / m * m; }
-
-template <class S>
-constexpr int64_t kAlign = 64 / sizeof(S);
 
 // Scalars a thread needs for a tile of edges: dna_attention.h.
 template <class S>
@@ -41,15 +34,6 @@ void run_units(const Plan& plan, const A& a, void (*kernel)(const A&, const Unit
     const Buffer<S> scratch(size * threads);
     parallel_for(static_cast<int64_t>(plan.units.size()), threads,
                  [&](int64_t i, int thread) { kernel(a, plan.units[i], scratch.get() + thread * size); });
-}
-
-template <class S>
-void write_history(S* const* out, const int64_t* strides, int64_t row, const S* sums, const Dna<S>& a) {
-    for (int64_t t = 0; t < a.steps; ++t)
-        for (int64_t i = 0; i < a.layout.stride; ++i) {
-            S& x = out[t][row * strides[t] + i];
-            x = (a.accumulate ? x : S(0)) + sums[t * a.layout.stride + i];
-        }
 }
 
 // Pieces of a softmax over a long row have maxima of their own: rescale each to the largest, then add.
@@ -96,10 +80,7 @@ void run_dna_forward(Dna<S> a, int threads) {
 template <class S>
 void run_dna_backward(Dna<S> a, int threads) {
     const int64_t stride = a.layout.stride, P = a.layout.padded, rows = (a.folded ? 1 : 2) * a.steps;
-    const bool keep_scores = a.grad_query && a.keep_scores;
-    const bool by_source = keep_scores || a.grad_key || a.grad_weight;
-    const KeptBuffer<S> grad_score(keep_scores ? a.graph.edges * a.steps * P : 0);
-    a.grad_score = keep_scores ? grad_score.get() : nullptr;
+    const bool by_source = a.grad_score || a.grad_key || a.grad_weight;
     if (by_source) {
         const Plan plan = make_plan(a.graph.colptr, a.graph.cols);
         a.partial_size = rows * stride;
@@ -109,10 +90,7 @@ void run_dna_backward(Dna<S> a, int threads) {
         run_units<S>(plan, a, kernels<S>().dna_backward_history, tile_scratch<S>(a.steps) + 2 * rows * stride, threads);
         for (const LongRow& row : plan.long_rows) {
             if (!a.grad_key) break;
-            const S* sum = add_slots(a.partials, a.partial_size, row);
-            write_history(a.grad_key, a.grad_key_stride, row.row, sum, a);
-            if (!a.folded)
-                write_history(a.grad_value, a.grad_value_stride, row.row, sum + a.steps * stride, a);
+            kernels<S>().dna_write_history(a, row.row, add_slots(a.partials, a.partial_size, row));
         }
     }
     if (a.grad_query) {
@@ -196,42 +174,36 @@ void run_sddmm(const Spmm<S>& a, int threads) {
 }
 
 template <class S>
-void run_grouped_forward(Grouped<S> a, int threads) {
-    const Buffer<S> packed(kernels<S>().grouped_workspace(a));
-    a.packed = packed.get();
-    kernels<S>().grouped_pack(a);
-    const Buffer<S> dot_row(a.dot ? a.layout.stride : 0);
-    if (a.dot) {
-        const int64_t H = a.layout.heads, C = a.layout.channels, P = a.layout.padded;
-        std::fill(dot_row.get(), dot_row.get() + a.layout.stride, S(0));
-        for (int64_t h = 0; h < H; ++h)
-            for (int64_t c = 0; c < C; ++c) dot_row.get()[c * P + h] = a.dot_with[h * C + c];
-        a.dot_row = dot_row.get();
-    }
-    const int64_t size = a.shifts > 1 ? 16 * std::min(a.shifts, kAlign<S>) * a.layout.stride : 0;
+void run_grouped_forward(const Grouped<S>& a, const S* dot_with, int threads) {
+    const Projection<S> projection(a, dot_with);
+    const int64_t size = grouped_scratch(a);
     const Buffer<S> scratch(size * threads);
     parallel_for((a.rows + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int thread) {
-        kernels<S>().grouped_forward(a, i * kRowBlock, std::min((i + 1) * kRowBlock, a.rows),
-                                     scratch.get() + thread * size);
+        const int64_t first = i * kRowBlock, rows = std::min(kRowBlock, a.rows - first), P = a.layout.padded;
+        const S* x = a.x + first * a.x_stride;
+        S *y = a.y + first * a.y_stride, *own = scratch.get() + thread * size;
+        if (a.dot)
+            projection.apply_dot(x, a.x_stride, y, a.y_stride, a.dot + first * P, rows, own);
+        else
+            projection.apply(x, a.x_stride, y, a.y_stride, rows, own, a.scale ? a.scale + first * P : nullptr,
+                             a.accumulate);
     });
 }
 
 template <class S>
-void run_grouped_weight_grad(Grouped<S> a, S* grad_weight, S* grad_bias, int threads) {
-    // The pieces depend on the number of rows alone, and are added in order.
-    const int64_t chunk = std::max(kGradChunk, round_up((a.rows + kGradChunks - 1) / kGradChunks, 16));
-    const int64_t chunks = std::max<int64_t>(1, (a.rows + chunk - 1) / chunk);
-    const int64_t space = round_up(kernels<S>().grouped_workspace(a), kAlign<S>);
-    const Buffer<S> sums(chunks * space);
-    std::fill(sums.get(), sums.get() + chunks * space, S(0));
-    const int64_t size = a.shifts > 1 ? 16 * std::min(a.shifts, kAlign<S>) * a.layout.stride : 0;
+void run_grouped_weight_grad(const Grouped<S>& a, S* grad_weight, S* grad_bias, int threads) {
+    const GradChunks chunks(a.rows);
+    const WeightGrad<S> grad(a, chunks.count);
+    const int64_t size = grouped_scratch(a);
     const Buffer<S> scratch(size * threads);
-    parallel_for(chunks, threads, [&](int64_t i, int thread) {
-        kernels<S>().grouped_weight_grad(a, i * chunk, std::min((i + 1) * chunk, a.rows),
-                                         scratch.get() + thread * size, sums.get() + i * space);
+    parallel_for(chunks.count, threads, [&](int64_t i, int thread) {
+        const int64_t first = chunks.first(i), rows = chunks.first(i + 1) - first;
+        grad.clear(i);
+        grad.add(i, a.x + first * a.x_stride, a.x_stride, a.grad_y + first * a.layout.stride, rows,
+                 scratch.get() + thread * size, a.scale ? a.scale + first * a.layout.padded : nullptr);
     });
-    const S* sum = add_slots(sums.get(), space, {0, 0, chunks});
-    kernels<S>().grouped_unpack(a, sum, grad_weight, grad_bias);
+    grad.collect();
+    grad.write(grad_weight, grad_bias);
 }
 
 template <class S>
@@ -248,8 +220,8 @@ void run_rows(const Rows<S>& a, void (*kernel)(const Rows<S>&, int64_t, int64_t)
     template void run_gat_backward<S>(Gat<S>, int);                          \
     template void run_spmm<S>(Spmm<S>, int);                                 \
     template void run_sddmm<S>(const Spmm<S>&, int);                         \
-    template void run_grouped_forward<S>(Grouped<S>, int);                   \
-    template void run_grouped_weight_grad<S>(Grouped<S>, S*, S*, int);       \
+    template void run_grouped_forward<S>(const Grouped<S>&, const S*, int);  \
+    template void run_grouped_weight_grad<S>(const Grouped<S>&, S*, S*, int); \
     template void run_rows<S>(const Rows<S>&, void (*)(const Rows<S>&, int64_t, int64_t), int);
 JJ_INSTANTIATE(float)
 JJ_INSTANTIATE(double)

@@ -5,6 +5,14 @@
 
 namespace jj {
 
+constexpr int64_t kRowBlock = 64;  // rows of a unit in passes without edges
+
+// Whether backward keeps the gradients of the scores between its two passes: then grad_score takes score_size(a) scalars.
+template <class S>
+int64_t score_size(const Dna<S>& a) {
+    return a.graph.edges * a.steps * a.layout.padded;
+}
+
 template <class S>
 void run_dna_forward(Dna<S> a, int threads);
 template <class S>
@@ -18,9 +26,9 @@ void run_spmm(Spmm<S> a, int threads);
 template <class S>
 void run_sddmm(const Spmm<S>& a, int threads);
 template <class S>
-void run_grouped_forward(Grouped<S> a, int threads);
+void run_grouped_forward(const Grouped<S>& a, const S* dot_with, int threads);
 template <class S>
-void run_grouped_weight_grad(Grouped<S> a, S* grad_weight, S* grad_bias, int threads);
+void run_grouped_weight_grad(const Grouped<S>& a, S* grad_weight, S* grad_bias, int threads);
 template <class S>
 void run_rows(const Rows<S>& a, void (*kernel)(const Rows<S>&, int64_t, int64_t), int threads);
 

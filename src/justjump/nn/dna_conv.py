@@ -207,7 +207,7 @@ class DNAConv(nn.Module):
     def _select(self, x: Tensor | Sequence[Tensor], steps: list[int]) -> tuple[Tensor | None, list[Tensor]]:
         """The representation that asks (None for the last of the others) and those that are asked."""
         if isinstance(x, Tensor) and steps == list(range(steps[0], x.size(1))):
-            return None, [x[:, steps[0] :]]
+            return None, [x[:, steps[0] :] if steps[0] else x]
         history = x.unbind(1) if isinstance(x, Tensor) else x
         return None if steps[-1] == len(history) - 1 else history[-1], [history[t] for t in steps]
 

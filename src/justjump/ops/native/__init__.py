@@ -14,6 +14,7 @@ from justjump.ops.native.dropout import dropout_relu, dropout_relu_backward
 from justjump.ops.native.gat import GatSaved, gat_backward, gat_forward
 from justjump.ops.native.graph import Csc, Csr, community_order
 from justjump.ops.native.grouped import grouped_linear, grouped_linear_dot, grouped_linear_weight_grad
+from justjump.ops.native.layer import Layer, layer_backward, layer_forward
 from justjump.ops.native.layout import pack, padded_heads, row_stride, unpack
 from justjump.ops.native.module import (
     available,
@@ -32,6 +33,7 @@ __all__ = [
     "Csc",
     "Csr",
     "GatSaved",
+    "Layer",
     "available",
     "available_isas",
     "community_order",
@@ -46,6 +48,8 @@ __all__ = [
     "grouped_linear_dot",
     "grouped_linear_weight_grad",
     "isa",
+    "layer_backward",
+    "layer_forward",
     "pack",
     "padded_heads",
     "row_stride",

@@ -9,12 +9,9 @@ from torch import Tensor
 
 from justjump.ops.native.checks import _address, _dense, _dropout, _edge_weight, _rows
 from justjump.ops.native.graph import Csc, Csr, _graph
+from justjump.ops.native.layer import KEPT_SCORE_BYTES
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, empty, threads
-
-# Gradients of the scores of folded layers up to this size stay in the cache between the two passes of backward; larger
-# ones are computed in both.
-KEPT_SCORE_BYTES = 2**23
 
 
 def dna_forward(

@@ -62,6 +62,16 @@ def _load() -> None:
         except ValueError as error:
             raise ValueError(f"JUSTJUMP_ISA={forced}: {error}") from None
     _native = module
+    _raise_heap_thresholds()
+
+
+def _raise_heap_thresholds() -> None:
+    """Let glibc serve tensors of up to 32 MB from its heap, and keep up to 64 MB of it when they are freed.
+
+    It comes to that by itself once a tensor of this size was freed. Until then every step of a small graph returns its
+    memory to the system and gets it back page by page. Numbers that the user has set stay.
+    """
+    torch.empty(2**25 - 2**16, dtype=torch.uint8)
 
 
 _load()
