@@ -43,30 +43,84 @@ JJ_INLINE bool is_plain(const Layout& layout) {
            layout.channels % 4 == 0;
 }
 
-template <class S>
-static void pack(const Rows<S>& a, int64_t first, int64_t last) {
-    const int64_t H = a.layout.heads, C = a.layout.channels, P = a.layout.padded;
-    for (int64_t r = first; r < last; ++r) {
-        const S* x = a.x + r * a.x_stride;
-        S* y = a.y + r * a.y_stride;
-        if (is_plain(a.layout)) {
-            transpose(x, H, C, y);
-            continue;
-        }
-        for (int64_t c = 0; c < C; ++c) {
-            for (int64_t h = 0; h < H; ++h) y[c * P + h] = x[h * C + c];
-            for (int64_t h = H; h < P; ++h) y[c * P + h] = 0;
-        }
-        for (int64_t i = C * P; i < a.layout.stride; ++i) y[i] = 0;
+template <class V, int... I>
+JJ_INLINE void split_pair(V a, V b, V& even, V& odd, std::integer_sequence<int, I...>) {
+    even = __builtin_shufflevector(a, b, (2 * I)...);
+    odd = __builtin_shufflevector(a, b, (2 * I + 1)...);
+}
+
+template <class V, int... I>
+JJ_INLINE void merge_pair(V a, V b, V& low, V& high, std::integer_sequence<int, I...>) {
+    constexpr int W = sizeof...(I);
+    low = __builtin_shufflevector(a, b, (I % 2 * W + I / 2)...);
+    high = __builtin_shufflevector(a, b, (I % 2 * W + W / 2 + I / 2)...);
+}
+
+// A row of N vectors in registers. Taking the even numbers first and then the odd ones rotates the bits of a number's
+// place by one: as many times as the columns have bits, and a matrix is transposed.
+template <class S, int N>
+struct RowVectors {
+    static constexpr int W = kLanes<S>;
+    Vec<S> v[N];
+    JJ_INLINE explicit RowVectors(const S* x) {
+        for (int i = 0; i < N; ++i) v[i] = load(x + i * W);
     }
+    JJ_INLINE void write(S* y) const {
+        for (int i = 0; i < N; ++i) store(y + i * W, v[i]);
+    }
+    JJ_INLINE void split() {
+        Vec<S> to[N];
+        for (int i = 0; i < N / 2; ++i)
+            split_pair(v[2 * i], v[2 * i + 1], to[i], to[N / 2 + i], std::make_integer_sequence<int, W>());
+        for (int i = 0; i < N; ++i) v[i] = to[i];
+    }
+    JJ_INLINE void merge() {
+        Vec<S> to[N];
+        for (int i = 0; i < N / 2; ++i)
+            merge_pair(v[i], v[N / 2 + i], to[2 * i], to[2 * i + 1], std::make_integer_sequence<int, W>());
+        for (int i = 0; i < N; ++i) v[i] = to[i];
+    }
+};
+
+// Whether a plain row fits in eight registers, and the transposition is a rotation of bits.
+template <class S>
+JJ_INLINE bool is_rotated(const Layout& layout) {
+    return layout.heads == layout.padded && layout.heads * layout.channels == layout.stride &&
+           layout.stride == 8 * kLanes<S> && (layout.channels & (layout.channels - 1)) == 0;
+}
+
+template <class S>
+JJ_INLINE void pack_row(const Layout& layout, const S* x, S* y) {
+    const int64_t H = layout.heads, C = layout.channels, P = layout.padded;
+    if (is_rotated<S>(layout)) {
+        RowVectors<S, 8> row(x);
+        for (int64_t h = 1; h < H; h *= 2) row.merge();
+        return row.write(y);
+    }
+    if (is_plain(layout)) return transpose(x, H, C, y);
+    for (int64_t c = 0; c < C; ++c) {
+        for (int64_t h = 0; h < H; ++h) y[c * P + h] = x[h * C + c];
+        for (int64_t h = H; h < P; ++h) y[c * P + h] = 0;
+    }
+    for (int64_t i = C * P; i < layout.stride; ++i) y[i] = 0;
 }
 
 template <class S>
 JJ_INLINE void unpack_row(const Layout& layout, const S* x, S* y) {
     const int64_t H = layout.heads, C = layout.channels, P = layout.padded;
+    if (is_rotated<S>(layout)) {
+        RowVectors<S, 8> row(x);
+        for (int64_t h = 1; h < H; h *= 2) row.split();
+        return row.write(y);
+    }
     if (is_plain(layout)) return transpose(x, C, H, y);
     for (int64_t h = 0; h < H; ++h)
         for (int64_t c = 0; c < C; ++c) y[h * C + c] = x[c * P + h];
+}
+
+template <class S>
+static void pack(const Rows<S>& a, int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) pack_row(a.layout, a.x + r * a.x_stride, a.y + r * a.y_stride);
 }
 
 template <class S>

@@ -168,10 +168,8 @@ template <class S>
 void folded_backward(const Layer<S>& a, int threads) {
     Dna<S> dna = a.dna;
     const int64_t N = dna.graph.rows, stride = dna.layout.stride, P = dna.layout.padded;
-    const Pieces<S> memory{a.packed ? 0 : N * stride, N * stride, N * P, N * stride, N * P,
-                           a.keep_scores ? score_size(dna) : 0};
-    S *packed = memory[0], *grad_aggregate = memory[1], *grad_total = memory[2], *grad_folded = memory[3];
-    S* grad_bias = memory[4];
+    const Pieces<S> memory{N * stride, N * P, N * stride, N * P, a.keep_scores ? score_size(dna) : 0};
+    S *grad_aggregate = memory[0], *grad_total = memory[1], *grad_folded = memory[2], *grad_bias = memory[3];
     const Passes<S> passes(a, threads);
     const GradChunks targets(N);
     const WeightGrad<S> key_grad(map_of(a, a.key), targets.count), value_grad(map_of(a, a.value), targets.count);
@@ -180,11 +178,8 @@ void folded_backward(const Layer<S>& a, int threads) {
 
     const auto begin_value = [&](int64_t chunk) { value_grad.clear(chunk); };
     passes.each_chunk(targets, begin_value, [&](int64_t chunk, int64_t first, int64_t rows, int thread) {
-        const S* grad = a.grad_out.row(first);
-        if (!a.packed) {
-            passes.pack(grad, a.grad_out.stride, packed + first * stride, stride, rows);
-            grad = packed + first * stride;
-        }
+        const S* grad = a.packed ? a.grad_out.row(first) : passes.block(thread, 0);
+        if (!a.packed) passes.pack(a.grad_out.row(first), a.grad_out.stride, passes.block(thread, 0), stride, rows);
         S* scratch = passes.scratch(thread);
         value_grad.add(chunk, a.aggregate + first * stride, stride, grad, rows, scratch, a.total + first * P);
         from_value.apply_dot(grad, stride, grad_aggregate + first * stride, stride, grad_total + first * P, rows,
@@ -201,7 +196,7 @@ void folded_backward(const Layer<S>& a, int threads) {
     dna.grad_total = grad_total;
     dna.grad_query = grad_folded;
     dna.grad_bias = grad_bias;
-    dna.grad_score = a.keep_scores ? memory[5] : nullptr;
+    dna.grad_score = a.keep_scores ? memory[4] : nullptr;
     dna.grad_key = grad_history.data();
     dna.grad_key_stride = grad_stride.data();
     dna.unpack = !a.packed;

@@ -109,11 +109,12 @@ def measure(
         ours, theirs = workers["ours"].check, workers["pyg"].check
         if any(abs(a - b) > 1e-3 * abs(theirs[1]) for a, b in zip(ours, theirs, strict=True)):
             raise RuntimeError(f"{case}: the two sides disagree, {ours} and {theirs}: nothing to compare")
-        pace = {side: worker.repeat(1, warm_up=True) for side, worker in workers.items()}
+        pace = {side: worker.repeat(3, warm_up=True) for side, worker in workers.items()}
         for _ in range(repetitions):
             for side, worker in workers.items():
-                # A fast side repeats within its turn, so that one turn lasts at least a quarter of a second.
-                worker.repeat(max(1, min(20, round(0.25 / max(pace[side], 1e-6)))))
+                # A fast side repeats within its turn, so that a turn lasts about a quarter of a second: the caches and
+                # the threads of a turn's first step are cold, those of a training run are not.
+                worker.repeat(max(1, min(200, round(0.25 / max(pace[side], 1e-6)))))
     finally:
         for worker in workers.values():
             worker.close()
