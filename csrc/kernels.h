@@ -136,13 +136,15 @@ struct Gat {
     int64_t partial_size = 0;
 };
 
-// out[v] (+)= sum_e weight[position[e]] * x[col[e]], then bias and ReLU.
+// out[v] (+)= sum_e dropout(weight[number of e]) * x[col[e]], then bias and ReLU.
 template <class S>
 struct Spmm {
     int64_t rows = 0, edges = 0, width = 0;
     Index rowptr, col;
-    Index position;             // null: edge e has weight[e]
+    Index position;             // the numbers of the edges; null: as they come
     const S* weight = nullptr;  // null: ones
+    bool ordered = false;       // the weights come in the order of the edges, whatever their numbers
+    Dropout<S> dropout;         // keep(row 0, 0, number of e)
     const S* x = nullptr;
     int64_t x_stride = 0;
     S* out = nullptr;

@@ -213,11 +213,13 @@ Spmm<S> sparse(int64_t rows, int64_t edges, int64_t width, bool wide, Address ro
 
 template <class S>
 void spmm(int64_t rows, int64_t edges, int64_t width, bool wide, Address rowptr, Address col, Address position,
-          Address weight, Address x, int64_t x_stride, Address out, int64_t out_stride, Address bias, bool accumulate,
-          bool relu, int threads) {
+          Address weight, bool ordered, uint32_t threshold, uint64_t seed, double p, Address x, int64_t x_stride,
+          Address out, int64_t out_stride, Address bias, bool accumulate, bool relu, int threads) {
     Spmm<S> a = sparse<S>(rows, edges, width, wide, rowptr, col, x, x_stride);
     a.position = {at<void>(position), wide};
     a.weight = at<S>(weight);
+    a.ordered = ordered;
+    a.dropout = dropout<S>(threshold, seed, p);
     a.out = at<S>(out);
     a.out_stride = out_stride;
     a.bias = at<S>(bias);

@@ -10,7 +10,7 @@ constexpr int64_t kSpmmAhead = 8;
 
 template <class S>
 JJ_INLINE S edge_weight(const Spmm<S>& a, int64_t e) {
-    return a.weight ? a.weight[a.position ? a.position[e] : e] : S(1);
+    return a.weight ? a.weight[a.position && !a.ordered ? a.position[e] : e] : S(1);
 }
 
 template <class S>
@@ -19,13 +19,72 @@ JJ_INLINE S finish(const Spmm<S>& a, S x, int64_t i) {
     return a.relu && x < 0 ? S(0) : x;
 }
 
+// Sums that share the edges of a row: few vectors take several edges at a time to hide the latency.
+template <int N>
+constexpr int kSums = N <= 2 ? 4 : N <= 4 ? 2 : 1;
+
+// The edges of a row that dropout keeps, as offsets from its first one. They are dealt to U sums like all the edges of a
+// row without dropout: U at a time, the rest to the first sum.
+template <class S, int U>
+struct Kept {
+    int32_t offset[U][kChunkEdges + kLanes<S>];
+    int64_t count[U] = {};
+
+    JJ_INLINE Kept(const Spmm<S>& a, int64_t first, int64_t last) {
+        constexpr int W = kLanes<S>;
+        const int64_t size = last - first, even = size / U * U;
+        const uint32_t key = a.dropout.row_key(0), threshold = a.dropout.threshold;
+        int64_t i = 0;
+        for (; i + W <= size; i += W) {
+            add_lanes(i, keep_lanes<S>(numbers(a, first + i) * kHeadFactor, key, 0, threshold));
+        }
+        for (; i < size; ++i) {
+            const int64_t number = a.position ? a.position[first + i] : first + i;
+            add(i, even, mix32(key ^ (static_cast<uint32_t>(number) * kHeadFactor)) >= threshold);
+        }
+    }
+    // W edges from i on, all of them before the rest.
+    JJ_INLINE void add_lanes(int64_t i, Mask<S> keep) {
+        constexpr int W = kLanes<S>;
+#if defined(__AVX512DQ__)
+        if constexpr (W == 16) {
+            const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+            const __m512i offsets = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(i)));
+            const unsigned all = _mm512_movepi32_mask((__m512i)keep);
+            for (int u = 0; u < U; ++u) {
+                const unsigned own = all & ((U == 1 ? 0xFFFFu : U == 2 ? 0x5555u : 0x1111u) << u);
+                const __m512i kept = _mm512_maskz_compress_epi32(static_cast<__mmask16>(own), offsets);
+                _mm512_storeu_si512(offset[u] + count[u], kept);
+                count[u] += __builtin_popcount(own);
+            }
+            return;
+        }
+#endif
+        for (int lane = 0; lane < W; ++lane) add(i + lane, i + W, keep[lane] != 0);
+    }
+    JJ_INLINE void add(int64_t i, int64_t even, bool keep) {
+        const int64_t u = i < even ? i % U : 0;
+        offset[u][count[u]] = static_cast<int32_t>(i);
+        count[u] += keep;
+    }
+    // The low words of the numbers of W edges from e on.
+    static JJ_INLINE typename Types<S>::Word numbers(const Spmm<S>& a, int64_t e) {
+        if (!a.position)
+            return lane_numbers<S>(std::make_integer_sequence<int, kLanes<S>>()) + static_cast<uint32_t>(e);
+        if (!a.position.wide) return load_words<S>(static_cast<const uint32_t*>(a.position.data) + e);
+        typename Types<S>::Word words;
+        for (int lane = 0; lane < kLanes<S>; ++lane) words[lane] = static_cast<uint32_t>(a.position[e + lane]);
+        return words;
+    }
+};
+
 // N vectors of a row from channel `from` on; the last starts at `from + last_offset` and may overlap the one before,
-// so that rows need not be a multiple of W wide. Few vectors take several edges at a time to hide the latency.
+// so that rows need not be a multiple of W wide.
 template <class S, int N>
 static void spmm_columns(const Spmm<S>& a, int64_t first, int64_t last, int64_t from, int64_t last_offset, S* out,
                          bool whole) {
     constexpr int W = kLanes<S>;
-    constexpr int U = N <= 2 ? 4 : N <= 4 ? 2 : 1;
+    constexpr int U = kSums<N>;
     const S* x = a.x + from;
     const auto offset = [last_offset](int j) -> int64_t { return j == N - 1 ? last_offset : j * W; };
     Vec<S> sum[U][N];
@@ -34,6 +93,20 @@ static void spmm_columns(const Spmm<S>& a, int64_t first, int64_t last, int64_t 
             sum[u][j] = u == 0 && whole && a.accumulate ? load(out + from + offset(j)) : Vec<S>{};
     const int64_t bytes = (last_offset + W) * static_cast<int64_t>(sizeof(S));
     int64_t e = first;
+    if (a.dropout.threshold) {
+        const Kept<S, U> kept(a, first, last);
+        for (int u = 0; u < U; ++u) {
+            for (int64_t k = 0; k < kept.count[u]; ++k) {
+                if (k + kSpmmAhead < kept.count[u])
+                    prefetch(x + a.col[first + kept.offset[u][k + kSpmmAhead]] * a.x_stride, bytes);
+                const int64_t edge = first + kept.offset[u][k];
+                const S weight = edge_weight(a, edge) * a.dropout.factor;
+                const S* row = x + a.col[edge] * a.x_stride;
+                for (int j = 0; j < N; ++j) sum[u][j] += weight * load(row + offset(j));
+            }
+        }
+        e = last;
+    }
     for (; e + U <= last; e += U) {
         for (int u = 0; u < U; ++u) {
             const int64_t ahead = e + u + kSpmmAhead;
@@ -65,8 +138,11 @@ template <class S>
 static void spmm_narrow(const Spmm<S>& a, int64_t first, int64_t last, S* out, bool whole) {
     S sum[kLanes<S>] = {};
     for (int64_t i = 0; i < a.width; ++i) sum[i] = whole && a.accumulate ? out[i] : S(0);
+    const uint32_t key = a.dropout.row_key(0), threshold = a.dropout.threshold;
     for (int64_t e = first; e < last; ++e) {
-        const S weight = edge_weight(a, e);
+        const int64_t number = a.position ? a.position[e] : e;
+        if (threshold && mix32(key ^ (static_cast<uint32_t>(number) * kHeadFactor)) < threshold) continue;
+        const S weight = edge_weight(a, e) * a.dropout.factor;
         const S* row = a.x + a.col[e] * a.x_stride;
         for (int64_t i = 0; i < a.width; ++i) sum[i] += weight * row[i];
     }

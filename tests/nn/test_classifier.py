@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from torch import nn
 
 from helpers import assert_same, gradients, random_graph
 from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn.classifier import FeatureLinear
 from justjump.ops import Adjacency, SparseMatrix
 
 NODES, FEATURES, CLASSES = 12, 9, 4
@@ -79,12 +81,13 @@ def test_targets_of_another_graph_are_refused() -> None:
 
 def test_dropout_of_sparse_features_is_unbiased() -> None:
     sparse = SparseMatrix.from_scipy(scipy.sparse.random(300, 200, density=0.2, random_state=0))
-    net = NodeClassifier(ModelConfig(layers=1, hidden=16, heads=4, groups=4), 200, CLASSES)
-    dropped = net._drop_input(sparse)
-    assert torch.equal(dropped.col, sparse.col)
-    kept = dropped.weight != 0
-    torch.testing.assert_close(dropped.weight[kept], 2 * sparse.weight[kept])
-    assert abs(kept.double().mean() - 0.5) < 0.03
+    linear = FeatureLinear(200, 200)
+    nn.init.eye_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    features, dropped = sparse.to_dense(), linear.double()(sparse, 0.5)
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], 2 * features[kept])
+    assert abs(kept.double().mean() / (features != 0).double().mean() - 0.5) < 0.03
 
 
 def test_no_dropout_in_evaluation() -> None:

@@ -1,5 +1,8 @@
 """The operations that work in blocks agree with the oracle, gradients included."""
 
+from importlib import import_module
+from itertools import product
+
 import pytest
 import torch
 from torch import Tensor
@@ -48,9 +51,31 @@ def test_spmm_is_a_well_formed_custom_op() -> None:
     matrix = SparseMatrix.from_entries((7, 5), torch.randint(7, (30,)), torch.randint(5, (30,)))
     (x,) = leaves((5, 6))
     weight = torch.rand(30, dtype=torch.float64)
-    arguments = (matrix.rowptr, matrix.col, None, matrix.colptr, matrix.row, matrix.position, weight, x)
-    torch.library.opcheck(torch.ops.justjump.spmm.default, arguments)
+    structure = (matrix.rowptr, matrix.col, None, matrix.colptr, matrix.row, matrix.position)
+    weights = [(weight, None), (weight, weight[matrix.position]), (None, None)]
+    for (own, other), dropout_p in product(weights, (0.0, 0.5)):
+        arguments = (*structure, own, other, dropout_p, torch.tensor(3), x)
+        torch.library.opcheck(torch.ops.justjump.spmm.default, arguments)
     assert torch.autograd.gradcheck(lambda x: ops.spmm(matrix, x, weight), (x,))
+
+
+@pytest.mark.parametrize("own_weight", [False, True])
+@pytest.mark.parametrize("is_native", [False, True])
+def test_spmm_drops_entries(own_weight: bool, is_native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = SparseMatrix.from_entries((40, 20), torch.randint(40, (300,)), torch.randint(20, (300,)))
+    if own_weight:
+        matrix.weight = torch.rand(300, dtype=torch.float64)
+    monkeypatch.setattr(import_module("justjump.ops.spmm"), "is_native", lambda *_: is_native)
+    (x,) = leaves((20, 6))
+    torch.manual_seed(0)
+    ours = ops.spmm(matrix, x, dropout_p=0.3)
+    torch.manual_seed(0)
+    weight = torch.ones(300, dtype=torch.float64) if matrix.weight is None else matrix.weight
+    dropped = ops.dropout(weight[None], 0.3)[0]
+    assert 0 < int((dropped == 0).sum()) < 200
+    theirs = ops.spmm(matrix, x, dropped)
+    assert_same(ours, theirs, 1e-12)
+    assert_same(*gradients(ours, [x]), *gradients(theirs, [x]), 1e-12)
 
 
 def test_spmm_with_learned_weights() -> None:
@@ -58,6 +83,12 @@ def test_spmm_with_learned_weights() -> None:
     (x,) = leaves((6, 3))
     weight = torch.rand(20, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x, w: ops.spmm(adj, x, w), (x, weight))
+
+    def dropped(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(0)
+        return ops.spmm(adj, x, w, dropout_p=0.5)
+
+    assert torch.autograd.gradcheck(dropped, (x, weight))
 
 
 def test_spmm_refuses_a_wrong_shape() -> None:

@@ -331,6 +331,25 @@ def test_spmm(isa, width):
             assert_close(native.spmm(*csr, None, x), reference.spmm(adj.rowptr, adj.col, ones, exact_x), dtype)
 
 
+@pytest.mark.parametrize("width", [1, 7, 16, 33, 64, 128, 300])
+def test_spmm_skips_what_dropout_takes(isa, width):
+    for dtype in (torch.float32, torch.float64):
+        for name in ("small", "hub", "empty"):
+            adj = make_graph(name)
+            csr, csc = views(adj, wide=width % 2 == 0)
+            weight = edge_weights(adj, dtype).detach()
+            x = random(adj.num_nodes, width, dtype=dtype, grad=False)
+            options = {"dropout_p": 0.4, "seed": 2**40 + 3}
+            dropped = reference.dropout(weight[None, None], 0.4, 2**40 + 3)[0, 0].to(dtype)
+            assert_close(native.spmm(*csr, weight, x, **options), native.spmm(*csr, dropped, x).double(), dtype)
+            expected = native.spmm(csc.colptr, csc.row, dropped, x, position=csc.position)
+            by_number = native.spmm(csc.colptr, csc.row, weight, x, position=csc.position, **options)
+            assert_close(by_number, expected.double(), dtype)
+            weight = weight[csc.position]
+            ordered = native.spmm(csc.colptr, csc.row, weight, x, position=csc.position, ordered=True, **options)
+            assert torch.equal(ordered, by_number)
+
+
 def test_spmm_rectangular(isa):
     rowptr, col = torch.tensor([0, 2, 2, 3]), torch.tensor([4, 0, 3])
     x = random(5, 20, dtype=torch.float64, grad=False)

@@ -88,7 +88,7 @@ class ModelConfig:
 
 
 class FeatureLinear(nn.Module):
-    """A linear map of dense or sparse features. ``[N, in] -> [N, out]``
+    """A linear map of dense or sparse features, with dropout of the features. ``[N, in] -> [N, out]``
 
     The weight is ``[in, out]``: a product with sparse rows reads it as it is.
     """
@@ -105,9 +105,10 @@ class FeatureLinear(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x: Tensor | SparseMatrix) -> Tensor:
-        product = ops.spmm(x, self.weight) if isinstance(x, SparseMatrix) else x @ self.weight
-        return product + self.bias
+    def forward(self, x: Tensor | SparseMatrix, dropout_p: float = 0.0) -> Tensor:
+        if isinstance(x, SparseMatrix):  # zeros stay zeros, so dropping the entries is all
+            return ops.spmm(x, self.weight, dropout_p=dropout_p) + self.bias
+        return ops.dropout(x, dropout_p) @ self.weight + self.bias
 
 
 class NodeClassifier(nn.Module):
@@ -179,7 +180,8 @@ class NodeClassifier(nn.Module):
 
         Given targets, their rows only.
         """
-        h = ops.relu_dropout(self.lin_in(self._drop_input(x)), self.config.dropout, self.training)
+        h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
+        h = ops.relu_dropout(h, self.config.dropout, self.training)
         heads, channels = self.config.heads, self.config.hidden // self.config.heads
         packed = self.is_packable(h, adj)
         history = [ops.pack(h, heads) if packed else h]
@@ -221,15 +223,6 @@ class NodeClassifier(nn.Module):
         _, attention = conv(history[: layer + 1], adj, return_attention=True)
         result: EdgeAttention = attention
         return result
-
-    def _drop_input(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        p = self.config.input_dropout
-        if not self.training or p == 0:
-            return x
-        if isinstance(x, SparseMatrix):  # zeros stay zeros, so dropping the entries is all
-            weight = torch.ones(x.num_entries, device=x.device) if x.weight is None else x.weight
-            return x.with_weight(ops.dropout(weight[None], p)[0])
-        return ops.dropout(x, p)
 
 
 def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:

@@ -82,11 +82,11 @@ class SparseMatrix:
     def position(self) -> Tensor:
         return self._csc[2]
 
-    def with_weight(self, weight: Tensor | None) -> SparseMatrix:
-        """The same places with other values ``[E]`` (CSR order); the structure is shared, not copied."""
-        other = object.__new__(SparseMatrix)
-        other.__dict__.update(shape=self.shape, rowptr=self.rowptr, col=self.col, weight=weight, _csc=self._csc)
-        return other
+    @cached_property
+    @torch.inference_mode(False)
+    def weight_by_column(self) -> Tensor | None:
+        """``[E]`` values in CSC order, or None where all are one."""
+        return None if self.weight is None else self.weight[self.position]
 
     def to_dense(self) -> Tensor:
         """``[R, M]``"""

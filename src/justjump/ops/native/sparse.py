@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from justjump.ops.native.checks import _address, _compressed, _dense, _edge_weight, _index, _rows
+from justjump.ops.native.checks import _address, _compressed, _dense, _dropout, _edge_weight, _index, _rows
 from justjump.ops.native.module import _kernel, empty, threads
 
 
@@ -16,6 +16,9 @@ def spmm(
     x: Tensor,
     *,
     position: Tensor | None = None,
+    ordered: bool = False,
+    dropout_p: float = 0.0,
+    seed: int = 0,
     bias: Tensor | None = None,
     relu: bool = False,
     out: Tensor | None = None,
@@ -23,7 +26,9 @@ def spmm(
 ) -> Tensor:
     """Sparse matrix times dense matrix: ``out[v] = sum_e weight[e] * x[col[e]]``, then bias and ReLU.
 
-    For the transposed product pass ``colptr``, ``row`` and ``position``: edge e then has ``weight[position[e]]``.
+    For the transposed product pass ``colptr``, ``row`` and ``position``: edge e then has the number ``position[e]`` and
+    ``weight[position[e]]``, or ``weight[e]`` where the weights are ``ordered`` like the edges. Dropout of the weights
+    takes the random word of (seed, 0, 0, number of e).
 
     Args:
         rowptr, col: ``[N + 1], [E]``
@@ -46,8 +51,8 @@ def spmm(
     _rows("out", out, x.dtype, rows, x.size(1))
     call(
         rows, edges, x.size(1), col.dtype == torch.int64, rowptr.data_ptr(), col.data_ptr(), _address(position),
-        _address(weight), x.data_ptr(), x.stride(0), out.data_ptr(), out.stride(0), _address(bias), accumulate, relu,
-        threads(),
+        _address(weight), ordered, *_dropout(dropout_p, seed), x.data_ptr(), x.stride(0), out.data_ptr(),
+        out.stride(0), _address(bias), accumulate, relu, threads(),
     )  # fmt: skip
     return out
 
