@@ -17,6 +17,7 @@ sys.exit(
             "-p",
             "no:cacheprovider",
             "tests/ops/test_native.py",
+            "tests/ops/test_native_layer.py",
             "--deselect",
             "tests/ops/test_native.py::test_environment_forces_isa",
         ]

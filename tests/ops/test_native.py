@@ -15,63 +15,11 @@ from torch import Tensor
 
 from justjump.ops import native, reference
 from justjump.ops.adjacency import Adjacency
-from justjump.ops.native import Csc, Csr
+from justjump.ops.native import Csr
+from native_helpers import assert_close, edge_weights, make_graph, random, views
 
 if not native.available():
     pytest.skip(native.why_not(), allow_module_level=True)
-
-ISAS = native.available_isas()
-TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
-
-
-@pytest.fixture(params=ISAS)
-def isa(request):
-    before = native.isa()
-    native.set_isa(request.param)
-    yield request.param
-    native.set_isa(before)
-
-
-@pytest.fixture
-def threads():
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
-
-
-def make_graph(name: str) -> Adjacency:
-    generator = torch.Generator().manual_seed(1)
-    if name == "one":
-        return Adjacency.build(torch.tensor([[0], [0]]), num_nodes=1)
-    if name == "empty":
-        return Adjacency.build(torch.zeros(2, 0, dtype=torch.long), num_nodes=3)
-    if name == "hub":  # node 0 has more edges than a chunk, in and out
-        n, edges = 40, 2 * native.module._module().CHUNK_EDGES + 77
-        ends = torch.randint(n, (2, edges), generator=generator)
-        ends[1, : edges // 2 + 60] = 0
-        ends[0, edges // 2 - 60 :] = 0
-        return Adjacency.build(ends, num_nodes=n)
-    # Isolated nodes (the last two), duplicate edges, self-loops.
-    ends = torch.randint(19, (2, 90), generator=generator)
-    ends = torch.cat([ends, ends[:, :5], torch.arange(19).repeat(2, 1)[:, :7]], dim=1)
-    return Adjacency.build(ends, num_nodes=21)
-
-
-def views(adj: Adjacency, wide: bool = False) -> tuple[Csr, Csc]:
-    dtype = torch.int64 if wide else torch.int32
-    csr = Csr(adj.rowptr.to(dtype), adj.col.to(dtype))
-    return csr, Csc(adj.colptr.to(dtype), adj.row.to(dtype), adj.position.to(dtype))
-
-
-def random(*shape: int, dtype: torch.dtype, seed: int = 0, grad: bool = True, size: float = 1.0) -> Tensor:
-    x = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) * size
-    return x.to(dtype).requires_grad_(grad)
-
-
-def edge_weights(adj: Adjacency, dtype: torch.dtype) -> Tensor:
-    weight = random(adj.num_edges, dtype=dtype, seed=9, grad=False).abs()
-    weight[::5] = 0
-    return weight.requires_grad_()
 
 
 def packed(x: Tensor) -> Tensor:
@@ -88,16 +36,6 @@ def pad_heads(x: Tensor) -> Tensor:
     out = x.new_zeros(x.size(0), native.padded_heads(x.size(1)))
     out[:, : x.size(1)] = x.detach()
     return out
-
-
-def assert_close(actual: Tensor, expected: Tensor, dtype: torch.dtype, size: float = 1.0) -> None:
-    """Relative to the largest value, or to the size of the terms where they cancel."""
-    expected = expected.detach()
-    assert actual.shape == expected.shape
-    assert torch.isfinite(actual).all()
-    if actual.numel():
-        error = (actual.double() - expected.double()).abs().max().item()
-        assert error <= TOLERANCE[dtype] * max(expected.double().abs().max().item(), size)
 
 
 def assert_zero_padding(x: Tensor, heads: int, channels: int) -> None:
@@ -174,10 +112,10 @@ def check_folded(adj, heads, channels, steps, dtype, p, accumulate=False, seed=2
     assert_close(sums[:, :heads], total, dtype)
     assert not sums[:, heads:].any()
     assert_close(weights, attention, dtype)
-    for kept in (0, native.dna.KEPT_SCORE_BYTES):  # gradients of the scores twice, or kept
+    for kept in (0, native.layer.KEPT_SCORE_BYTES):  # gradients of the scores twice, or kept
         start = torch.full((nodes, steps, stride), float(accumulate), dtype=dtype)
         grad_keys = [start[:, t] for t in range(steps)]
-        with mock.patch.object(native.dna, "KEPT_SCORE_BYTES", kept):
+        with mock.patch.object(native.layer, "KEPT_SCORE_BYTES", kept):
             dq, dbias, dx, dv, dw = native.dna_backward(
                 csr, csc, weight.detach(), *inputs, packed(grads[0]), pad_heads(grads[1]), **options,
                 grad_keys=grad_keys, accumulate=accumulate, need_weight=True,
@@ -375,14 +313,18 @@ def test_dropout(isa, width, dtype):
                 assert_close(native.dropout_relu(grad, p, 11, relu=False, first_row=4), dx, dtype)
 
 
-@pytest.mark.parametrize("heads", [1, 3, 8, 16])
-def test_pack(heads):
-    x = random(70, heads * 5, dtype=torch.float32, grad=False)
-    y = native.pack(x, heads)
-    padded = native.padded_heads(heads)
-    assert torch.equal(y[:, : 5 * padded].view(70, 5, padded)[:, :, :heads], x.view(70, heads, 5).mT)
-    assert torch.equal(native.unpack(y, heads, 5), x)
-    assert y.count_nonzero() == x.count_nonzero()
+# Rows of 32, 64 and 128 powers of two in each direction are transposed in the registers of one of the instruction sets.
+@pytest.mark.parametrize("channels", [1, 2, 4, 5, 8, 12, 16])
+@pytest.mark.parametrize("heads", [1, 3, 4, 8, 16])
+def test_pack(isa, heads, channels):
+    for dtype in (torch.float32, torch.float64):
+        x = random(70, heads * channels, dtype=dtype, grad=False)
+        y = native.pack(x, heads)
+        padded = native.padded_heads(heads)
+        inner = y[:, : channels * padded].view(70, channels, padded)[:, :, :heads]
+        assert torch.equal(inner, x.view(70, heads, channels).mT)
+        assert torch.equal(native.unpack(y, heads, channels), x)
+        assert y.count_nonzero() == x.count_nonzero()
 
 
 def everything(adj: Adjacency, dtype: torch.dtype) -> list[Tensor]:

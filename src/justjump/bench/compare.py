@@ -109,7 +109,9 @@ def measure(
         ours, theirs = workers["ours"].check, workers["pyg"].check
         if any(abs(a - b) > 1e-3 * abs(theirs[1]) for a, b in zip(ours, theirs, strict=True)):
             raise RuntimeError(f"{case}: the two sides disagree, {ours} and {theirs}: nothing to compare")
-        pace = {side: worker.repeat(3, warm_up=True) for side, worker in workers.items()}
+        for worker in workers.values():
+            worker.repeat(1, warm_up=True)
+        pace = {side: worker.repeat(1, warm_up=True) for side, worker in workers.items()}
         for _ in range(repetitions):
             for side, worker in workers.items():
                 # A fast side repeats within its turn, so that a turn lasts about a quarter of a second: the caches and

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from justjump.ops.native.checks import _address, _dense, _dropout, _edge_weight, _rows
 from justjump.ops.native.graph import Csc, Csr, _graph
-from justjump.ops.native.layer import KEPT_SCORE_BYTES
+from justjump.ops.native.layer import keeps_scores
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, empty, threads
 
@@ -113,7 +113,6 @@ def dna_backward(
     grad_query = empty(query, *query.shape) if need_query else None
     grad_bias = query.new_empty(nodes, layout.padded) if folded and need_query else None
     grad_weight = query.new_empty(csr.col.numel()) if need_weight else None
-    scores = csr.col.numel() * len(keys) * layout.padded
     if len(keys) == 0:
         for gradient in (grad_query, grad_bias, grad_weight):
             if gradient is not None:
@@ -124,7 +123,7 @@ def dna_backward(
             _address(grad_query), _address(grad_bias), _address(grad_weight),
             [x.data_ptr() for x in grad_keys or ()], [x.stride(0) for x in grad_keys or ()],
             [x.data_ptr() for x in grad_values or ()], [x.stride(0) for x in grad_values or ()],
-            accumulate, scores * query.itemsize <= KEPT_SCORE_BYTES, threads(),
+            accumulate, keeps_scores(csr.col.numel(), len(keys), layout, query.dtype), threads(),
         )  # fmt: skip
     return (
         grad_query,

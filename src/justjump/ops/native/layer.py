@@ -20,6 +20,10 @@ from justjump.ops.native.module import _kernel, empty, threads
 KEPT_SCORE_BYTES = 2**23
 
 
+def keeps_scores(edges: int, steps: int, layout: _Layout, dtype: torch.dtype) -> bool:
+    return edges * steps * layout.padded * dtype.itemsize <= KEPT_SCORE_BYTES
+
+
 class Layer:
     """The inputs of a layer with N targets and M sources.
 
@@ -138,11 +142,11 @@ def layer_backward(layer: Layer, csr: Csr, csc: Csc, saved: Sequence[Tensor], gr
         _dense("saved", x, like.dtype, shape)
     grads = [x for _ in range(3) for x in (torch.empty_like(like), like.new_empty(layout.width))]
     grad_given = [empty(x, *x.shape) for x in layer.given]
-    score_bytes = csr.col.numel() * layer.steps * layout.padded * like.itemsize
+    keep = not layer.folds or keeps_scores(csr.col.numel(), layer.steps, layout, like.dtype)
     call(
         graph, *layer.numbers, [], [], *layer.matrices("packed", history, nodes, layout.stride),
         layer.saved_addresses(saved), 0, grad.data_ptr(), grad.stride(0), [x.data_ptr() for x in grads],
         *layer.matrices("gradient", grad_given, nodes, layer.row_size),
-        not layer.folds or score_bytes <= KEPT_SCORE_BYTES, threads(),
+        keep, threads(),
     )  # fmt: skip
     return [*grads, *grad_given]
