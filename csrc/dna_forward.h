@@ -120,7 +120,12 @@ static void dna_forward_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
         S* total = Folded ? a.total + v * a.layout.padded : nullptr;
         const int64_t next = i + 1 < a.graph.rows ? a.graph.rowptr[a.graph.at(i + 1)] : a.graph.edges;
         const Edges edges{a.graph.rowptr[v], a.graph.rowptr[v + 1], next};
-        dna_forward_row<S, N, B, Folded>(a, v, edges, a.out + v * a.layout.stride, total, scratch);
+        S* out = a.out + v * a.layout.stride;
+        dna_forward_row<S, N, B, Folded>(a, v, edges, out, total, scratch);
+        for (int64_t j = 0; j < a.layout.stride && a.relu; j += kLanes<S>) {
+            const Vec<S> x = load(out + j);
+            store(out + j, x < S(0) ? Vec<S>{} : x);
+        }
     }
 }
 

@@ -90,6 +90,7 @@ struct Dna {
     const int64_t* value_stride = nullptr;
     // forward
     S* out = nullptr;        // [N, stride]
+    bool relu = false;       // negative sums become zero
     S* total = nullptr;      // [N, P], folded only: the sum of the weights
     S* attention = nullptr;  // [E, T, H] or null: the weights before dropout
     // backward

@@ -164,6 +164,22 @@ class QueryGrad {
     const WeightGrad<S> weight_;
 };
 
+// Packed rows of the output's gradient, zero where ReLU has cut: `to`, or the caller's where they are that. Takes block 1.
+template <class S>
+const S* packed_grad(const Layer<S>& a, const Passes<S>& passes, int64_t first, int64_t rows, S* to, int thread) {
+    const int64_t width = passes.row_size();
+    const S* grad = a.grad_out + first * width;
+    if (a.relu) {
+        const S* out = a.result + first * width;
+        S* cut = a.packed ? to : passes.block(thread, 1);
+        for (int64_t i = 0; i < rows * width; ++i) cut[i] = out[i] <= 0 ? S(0) : grad[i];
+        grad = cut;
+    }
+    if (a.packed) return grad;
+    passes.pack(grad, width, to, a.dna.layout.stride, rows);
+    return to;
+}
+
 template <class S>
 void folded_backward(const Layer<S>& a, int threads) {
     Dna<S> dna = a.dna;
@@ -178,8 +194,7 @@ void folded_backward(const Layer<S>& a, int threads) {
 
     const auto begin_value = [&](int64_t chunk) { value_grad.clear(chunk); };
     passes.each_chunk(targets, begin_value, [&](int64_t chunk, int64_t first, int64_t rows, int thread) {
-        const S* grad = a.packed ? a.grad_out.row(first) : passes.block(thread, 0);
-        if (!a.packed) passes.pack(a.grad_out.row(first), a.grad_out.stride, passes.block(thread, 0), stride, rows);
+        const S* grad = packed_grad(a, passes, first, rows, passes.block(thread, 0), thread);
         S* scratch = passes.scratch(thread);
         value_grad.add(chunk, a.aggregate + first * stride, stride, grad, rows, scratch, a.total + first * P);
         from_value.apply_dot(grad, stride, grad_aggregate + first * stride, stride, grad_total + first * P, rows,
@@ -219,7 +234,8 @@ template <class S>
 void separate_backward(const Layer<S>& a, int threads) {
     Dna<S> dna = a.dna;
     const int64_t N = dna.graph.rows, M = dna.graph.cols, T = dna.steps, stride = dna.layout.stride;
-    const Pieces<S> memory{a.packed ? 0 : N * stride, N * stride, score_size(dna), 2 * T * M * stride};
+    const bool as_given = a.packed && !a.relu;  // the gradient of the output
+    const Pieces<S> memory{as_given ? 0 : N * stride, N * stride, score_size(dna), 2 * T * M * stride};
     S *grad_query = memory[1], *grad_key = memory[3], *grad_value = grad_key + T * M * stride;
     const Passes<S> passes(a, threads);
     const GradChunks targets(N), sources(M);
@@ -227,14 +243,11 @@ void separate_backward(const Layer<S>& a, int threads) {
     const QueryGrad<S> query_grad(a, passes, targets);
     const Projection<S> from_key = transposed(a, a.key), from_value = transposed(a, a.value);
 
-    dna.grad_out = a.grad_out.data;
-    if (!a.packed) {
-        passes.each_block(N, [&](int64_t first, int) {
-            passes.pack(a.grad_out.row(first), a.grad_out.stride, memory[0] + first * stride, stride,
-                        std::min(kRowBlock, N - first));
+    dna.grad_out = as_given ? a.grad_out : memory[0];
+    if (!as_given)
+        passes.each_block(N, [&](int64_t first, int thread) {
+            packed_grad(a, passes, first, std::min(kRowBlock, N - first), memory[0] + first * stride, thread);
         });
-        dna.grad_out = memory[0];
-    }
     const Gathered<S> gathered(a, dna);
     std::vector<S*> grad_keys, grad_values;
     for (int64_t t = 0; t < T; ++t) {
@@ -324,6 +337,7 @@ void run_layer_forward(const Layer<S>& a, int threads) {
     const Gathered<S> gathered(a, dna);
     dna.out = dna.folded ? a.aggregate : a.packed ? a.out : memory[0];
     dna.total = a.total;
+    dna.relu = a.relu && !dna.folded;
     run_dna_forward(dna, threads);
 
     if (!dna.folded && a.packed) return;
@@ -333,6 +347,7 @@ void run_layer_forward(const Layer<S>& a, int threads) {
         if (dna.folded) {
             S* y = a.packed ? out : passes.block(thread, 0);
             to_value.apply(x, stride, y, stride, rows, passes.scratch(thread), a.total + first * P);
+            for (int64_t i = 0; i < rows * stride && a.relu; ++i) y[i] = y[i] < 0 ? S(0) : y[i];
             x = y;
         }
         if (!a.packed) passes.unpack(x, stride, out, passes.row_size(), rows);

@@ -33,6 +33,7 @@ template <class S>
 struct Layer {
     Dna<S> dna;  // graph, layout, dropout, steps, scale, folded, weight; the rest is set by the passes
     int64_t groups = 1;
+    bool relu = false;  // of the output
     Weights<S> query, key, value;
     // As given, packed or not, and packed: the same where the caller's rows are packed, else written by forward.
     // The newest is the last of the history where `newest` is null.
@@ -49,8 +50,9 @@ struct Layer {
     S* aggregate = nullptr;  // [N, stride]
     S* total = nullptr;      // [N, P]
     // In the layout of the caller.
-    S* out = nullptr;  // [N, d or stride]
-    Matrix<const S> grad_out;
+    S* out = nullptr;  // [N, d or stride], as the next two
+    const S* result = nullptr;  // what out has become, for the gradient of ReLU
+    const S* grad_out = nullptr;
     std::vector<Matrix<S>> grad_history;  // T
     Matrix<S> grad_newest;                // null: goes to the last of the history
     bool keep_scores = false;             // keep the gradients of the scores between the passes of backward

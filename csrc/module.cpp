@@ -134,10 +134,10 @@ Matrix<S> take_newest(std::vector<Matrix<S>>& list, bool newest) {
 // given, history and grad_history: T matrices, then the newest if it is apart. Forward without grad_projections.
 template <class S>
 void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, double scale, uint32_t threshold,
-           uint64_t seed, double p, Address weight, const Addresses& projections, bool packed, bool newest,
+           uint64_t seed, double p, Address weight, const Addresses& projections, bool packed, bool relu, bool newest,
            const Addresses& given, const Strides& given_strides, const Addresses& history,
-           const Strides& history_strides, const Addresses& saved, Address out, Address grad_out,
-           int64_t grad_out_stride, const Addresses& grad_projections, const Addresses& grad_history,
+           const Strides& history_strides, const Addresses& saved, Address out, Address result, Address grad_out,
+           const Addresses& grad_projections, const Addresses& grad_history,
            const Strides& grad_history_strides, bool keep_scores, int threads) {
     Layer<S> a;
     a.dna.graph = g;
@@ -148,6 +148,7 @@ void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, doub
     a.dna.folded = groups % heads == 0;
     a.groups = groups;
     a.packed = packed;
+    a.relu = relu;
     a.given = matrices<const S>(given, given_strides);
     a.given_newest = take_newest(a.given, newest);
     a.history = matrices<S>(history, history_strides);
@@ -165,7 +166,8 @@ void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, doub
     for (int i = 0; i < 6; ++i) *parts[i] = at<S>(saved[i]);
     a.out = at<S>(out);
     if (out) return run_layer_forward(a, threads);
-    a.grad_out = {at<S>(grad_out), grad_out_stride};
+    a.result = at<S>(result);
+    a.grad_out = at<S>(grad_out);
     a.grad_history = matrices<S>(grad_history, grad_history_strides);
     a.grad_newest = take_newest(a.grad_history, newest);
     a.keep_scores = keep_scores;

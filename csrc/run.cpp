@@ -72,7 +72,8 @@ void run_dna_forward(Dna<S> a, int threads) {
     run_units<S>(plan, a, kernels<S>().dna_forward, tile_scratch<S>(a.steps), threads);
     for (const LongRow& row : plan.long_rows) {
         const S* sum = add_slots(a.partials, a.partial_size, row);
-        std::copy(sum, sum + stride, a.out + row.row * stride);
+        S* out = a.out + row.row * stride;
+        for (int64_t i = 0; i < stride; ++i) out[i] = a.relu && sum[i] < 0 ? S(0) : sum[i];
         if (a.folded) std::copy(sum + stride, sum + stride + P, a.total + row.row * P);
     }
 }

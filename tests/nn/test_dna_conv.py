@@ -146,6 +146,16 @@ def test_other_aggregates(aggregate: str) -> None:
     assert_same(conv(x, edge_index), plain(x, adj) * scale)
 
 
+@pytest.mark.parametrize("update", [None, torch.nn.Linear(8, 8)], ids=["plain", "update"])
+def test_relu_of_the_output(update: torch.nn.Module | None) -> None:
+    conv = DNAConv(8, heads=2, groups=2, update=update)
+    x, edge_index = torch.randn(NODES, 3, 8, requires_grad=True), random_graph(NODES, 40)
+    ours, theirs = conv(x, edge_index, relu=True), torch.relu(conv(x, edge_index))
+    assert_same(ours, theirs)
+    for a, b in zip(gradients(ours, [x]), gradients(theirs, [x]), strict=True):
+        assert_same(a, b)
+
+
 def test_update_module_is_part_of_the_layer() -> None:
     update = torch.nn.Linear(8, 8)
     conv = DNAConv(8, heads=2, update=update)

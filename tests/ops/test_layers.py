@@ -131,14 +131,14 @@ def test_dropout_is_the_reference_mask(dtype: torch.dtype) -> None:
     assert_same(*gradients(ours, [x]), *gradients(theirs, [x]), 1e-6)
 
 
-def layer_arguments(heads: int, groups: int, packed: bool = True, newest: bool = False) -> tuple[object, ...]:
+def layer_arguments(heads: int, groups: int, packed: bool, newest: bool, relu: bool) -> tuple[object, ...]:
     adj = Adjacency.build(random_graph(NODES, 60), num_nodes=NODES)
     rows = [torch.randn(NODES, 8, dtype=torch.float64) for _ in range(3)]
     rows = [(native.pack(x, heads) if packed else x).requires_grad_() for x in rows]
     asks = rows.pop() if newest else None
     weight = torch.rand(60, dtype=torch.float64)
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight, adj.order)
-    options = (heads, 0.3, torch.tensor(4), packed)
+    options = (heads, 0.3, torch.tensor(4), packed, relu)
     return (asks, rows, *projections(8, groups, True, torch.float64), *structure, *options)
 
 
@@ -156,9 +156,9 @@ def test_dna_layer_history_in_one_tensor(groups: int) -> None:
 
 @pytest.mark.parametrize("groups", [1, 4])
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("newest", [False, True])
-def test_dna_layer_is_a_well_formed_custom_op(groups: int, packed: bool, newest: bool) -> None:
-    arguments = layer_arguments(4, groups, packed, newest)
+@pytest.mark.parametrize(("newest", "relu"), [(False, True), (True, False)])
+def test_dna_layer_is_a_well_formed_custom_op(groups: int, packed: bool, newest: bool, relu: bool) -> None:
+    arguments = layer_arguments(4, groups, packed, newest, relu)
     torch.library.opcheck(torch.ops.justjump.dna_layer.default, arguments)
 
 

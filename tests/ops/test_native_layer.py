@@ -57,7 +57,22 @@ def oracle(
     return out.flatten(1), list(torch.autograd.grad(out.flatten(1), inputs, grad.double()))
 
 
-def run(adj, history, newest, weights, biases, edge_weight, heads, p, seed, grad, packed, wide=False, apart=False):  # type: ignore[no-untyped-def]
+def run(
+    adj,
+    history,
+    newest,
+    weights,
+    biases,
+    edge_weight,
+    heads,
+    p,
+    seed,
+    grad,
+    packed,
+    relu=False,
+    wide=False,
+    apart=False,
+):  # type: ignore[no-untyped-def]
     """The same by the native layer. ``apart``: one tensor a step in place of one in all."""
     channels = history.size(-1) // heads
     attended = list(history.unbind(1)) if apart else [history]
@@ -67,9 +82,9 @@ def run(adj, history, newest, weights, biases, edge_weight, heads, p, seed, grad
         newest = None if newest is None else native.pack(newest, heads)
         grad = native.pack(grad, heads)
     csr, csc = views(adj, wide)
-    layer = native.Layer(given, newest, weights, biases, edge_weight.detach(), heads, p, seed, packed)
+    layer = native.Layer(given, newest, weights, biases, edge_weight.detach(), heads, p, seed, packed, relu)
     out, saved = native.layer_forward(layer, csr, None)
-    grads = native.layer_backward(layer, csr, csc, saved, grad)
+    grads = native.layer_backward(layer, csr, csc, saved, grad, out if relu else None)
     rows = [out, *grads[6:]]
     if packed:
         rows = [native.unpack(x.view(-1, x.size(-1)), heads, channels).view(*x.shape[:-1], -1) for x in rows]
@@ -82,14 +97,30 @@ def run(adj, history, newest, weights, biases, edge_weight, heads, p, seed, grad
     ]
 
 
-def check(adj, size, steps, dtype, p, *, bias=True, with_newest=False, packed=False, wide=False, apart=False, seed=7):  # type: ignore[no-untyped-def]
+def check(
+    adj,
+    size,
+    steps,
+    dtype,
+    p,
+    *,
+    bias=True,
+    with_newest=False,
+    packed=False,
+    relu=False,
+    wide=False,
+    apart=False,
+    seed=7,
+):  # type: ignore[no-untyped-def]
     heads = size[0]
     history, newest, weights, biases, grad = tensors(adj.num_nodes, *size, steps, bias, dtype)
     newest = newest if with_newest else None
     edge_weight = edge_weights(adj, dtype).detach()
-    arguments = (adj, history, newest, weights, biases, edge_weight, heads, p, seed, grad)
-    expected, expected_grads = oracle(*arguments)
-    out, grads = run(*arguments, packed, wide, apart)
+    arguments = (adj, history, newest, weights, biases, edge_weight, heads, p, seed)
+    out, grads = run(*arguments, grad, packed, relu, wide, apart)
+    # The sign of an output next to zero depends on the rounding.
+    expected, expected_grads = oracle(*arguments, grad * (out > 0) if relu else grad)
+    expected = expected.relu() if relu else expected
     assert_close(out, expected, dtype)
     for a, b in zip(grads, expected_grads, strict=True):
         assert_close(a, b, dtype)
@@ -101,6 +132,7 @@ def test_layer(isa: str, size: tuple[int, int, int], packed: bool) -> None:
     for number, name in enumerate(("one", "empty", "small", "hub")):
         for dtype in (torch.float32, torch.float64):
             options = {"packed": packed, "wide": number % 2 == 1, "apart": number > 1}
+            check(make_graph(name), size, 2, dtype, 0.4, relu=True, **options)
             for with_newest in (False, True):
                 for bias in (True, False):
                     check(make_graph(name), size, 2, dtype, 0.4, bias=bias, with_newest=with_newest, **options)
@@ -122,7 +154,7 @@ def test_any_layer(isa: str, data: st.DataObject) -> None:
     adj = Adjacency.build(torch.tensor(edges, dtype=torch.long).reshape(-1, 2).T, num_nodes=nodes)
     heads, channels = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20))
     divisors = [g for g in range(1, heads * channels + 1) if heads * channels % g == 0]
-    flags = {name: data.draw(st.booleans()) for name in ("bias", "with_newest", "packed", "wide", "apart")}
+    flags = {name: data.draw(st.booleans()) for name in ("bias", "with_newest", "packed", "relu", "wide", "apart")}
     check(
         adj,
         (heads, channels, data.draw(st.sampled_from(divisors))),
@@ -187,5 +219,8 @@ def test_bad_layers_are_refused() -> None:
         native.layer_backward(layer(), csr, csc, saved, grad[:, :3].contiguous())
     with pytest.raises(ValueError, match="saved has shape"):
         native.layer_backward(layer(), csr, csc, [saved[0], *saved[1:-1], saved[-1][:-1]], grad)
+    with_relu = native.Layer([history], None, weights, biases, edge_weight, 4, 0.5, 1, packed=False, relu=True)
+    with pytest.raises(ValueError, match="out is None"):
+        native.layer_backward(with_relu, csr, csc, saved, grad)
     with pytest.raises(TypeError, match=r"grad has dtype torch\.float64"):
         native.layer_backward(layer(), csr, csc, saved, grad.double())

@@ -201,10 +201,11 @@ class NodeClassifier(nn.Module):
     def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:
         """The output of layer t, counted from 0, with its update and ReLU, given all former representations."""
         conv, former = self.convs[t], history[-1]
-        h: Tensor = conv(history, adj, packed=packed) if self.config.model == "dna" else conv(former, adj)
-        if self.updates:
-            h = self.updates[t](former, h)
-        return torch.relu_(h) if packed else torch.relu(h)
+        if self.config.model == "dna" and not self.updates:
+            out: Tensor = conv(history, adj, packed=packed, relu=True)
+            return out
+        h = conv(history, adj) if self.config.model == "dna" else conv(former, adj)
+        return torch.relu(self.updates[t](former, h) if self.updates else h)
 
     def final(self, history: list[Tensor]) -> Tensor:
         """What the last linear map sees: the last of all representations, or jumping knowledge over them."""

@@ -155,6 +155,7 @@ class DNAConv(nn.Module):
         edge_weight: Tensor | None = None,
         *,
         packed: bool = False,
+        relu: bool = False,
     ) -> Tensor: ...
 
     @overload
@@ -165,6 +166,7 @@ class DNAConv(nn.Module):
         edge_weight: Tensor | None = None,
         *,
         return_attention: Literal[True],
+        relu: bool = False,
     ) -> tuple[Tensor, EdgeAttention]: ...
 
     def forward(
@@ -174,6 +176,7 @@ class DNAConv(nn.Module):
         edge_weight: Tensor | None = None,
         return_attention: bool = False,
         packed: bool = False,
+        relu: bool = False,
     ) -> Tensor | tuple[Tensor, EdgeAttention]:
         """Aggregate over the graph.
 
@@ -183,6 +186,7 @@ class DNAConv(nn.Module):
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
             return_attention: also return an :class:`EdgeAttention`
             packed: x is a list in the native kernels' layout (see :func:`justjump.ops.pack`), and so is the output
+            relu: apply ReLU to the output, without a pass of its own where the kernels do it
         """
         if not packed:
             self._check(x)
@@ -193,9 +197,13 @@ class DNAConv(nn.Module):
         steps, head = self.attended(length), self.multi_head
         newest, attended = self._select(x, steps)
         dropout = head.dropout if self.training else 0.0
-        out = ops.dna_conv(newest, attended, head.projections, adj, weight, head.heads, dropout, packed=packed)
+        fused = relu and self.update is None
+        out = ops.dna_conv(
+            newest, attended, head.projections, adj, weight, head.heads, dropout, packed=packed, relu=fused
+        )
         if self.update is not None:
             out = self.update(out)
+            out = torch.relu(out) if relu else out
         if not return_attention:
             return out
         history = x if isinstance(x, Tensor) else torch.stack(list(x), dim=1)

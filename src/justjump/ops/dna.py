@@ -36,6 +36,7 @@ def dna_conv(
     dropout_p: float = 0.0,
     seed: Tensor | None = None,
     packed: bool = False,
+    relu: bool = False,
 ) -> Tensor:
     r"""One DNA layer.
 
@@ -53,13 +54,14 @@ def dna_conv(
         weight: ``[E]`` coefficient of each edge in CSR order
         seed: of the dropout mask; drawn from torch's generator by default
         packed: representations and result are in the kernels' layout (see :func:`is_packable`)
+        relu: of the result
 
     Returns:
         ``[N, d]``
     """
     seed = draw_seed(dropout_p) if seed is None else seed
     if packed or is_packable(attended[0], weight):
-        return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed, packed)
+        return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed, packed, relu)
     channels = attended[0].size(-1) // heads
     history = torch.cat([x if x.dim() == 3 else x[:, None] for x in attended], dim=1)  # [N, T, d]
     newest = history[:, -1] if newest is None else newest
@@ -67,7 +69,8 @@ def dna_conv(
     key = reference.grouped_linear(history, projections.key, projections.key_bias)
     key = key.view(*history.shape[:2], heads, channels)
     value = reference.grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
-    return dna_attention(query, key, value, adj, weight, dropout_p, seed).flatten(1)
+    out = dna_attention(query, key, value, adj, weight, dropout_p, seed).flatten(1)
+    return torch.relu(out) if relu else out
 
 
 def is_packable(x: Tensor, weight: Tensor) -> bool:

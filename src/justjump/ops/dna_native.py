@@ -33,6 +33,7 @@ def dna_layer(
     dropout_p: float,
     seed: Tensor,
     packed: bool,
+    relu: bool,
 ) -> Tensor:
     """:func:`justjump.ops.dna.dna_conv` of rows in the standard or the packed layout.
 
@@ -45,7 +46,7 @@ def dna_layer(
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     order = None if _folds(projections.query, heads) else adj.order
-    rest = (*projections, *structure, order, heads, dropout_p, seed, packed)
+    rest = (*projections, *structure, order, heads, dropout_p, seed, packed, relu)
     if torch.compiler.is_compiling() or type(attended[0]) is not Tensor:
         out: Tensor = _forward(newest, list(attended), *rest)[0]
     else:
@@ -73,11 +74,12 @@ def _run_forward(
     dropout_p: float,
     seed: Tensor,
     packed: bool,
+    relu: bool,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and what backward needs."""
     biases, attended = (bq, bk, bv), [_with_rows(x) for x in attended]
     newest = None if newest is None else _with_rows(newest)
-    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed)
+    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed, relu)
     return native.layer_forward(layer, native.Csr(rowptr, col), order)
 
 
@@ -101,12 +103,17 @@ def _run_backward(
     dropout_p: float,
     seed: Tensor,
     packed: bool,
+    out: Tensor | None,
 ) -> list[Tensor]:
-    """Gradients of wq, bq, wk, bk, wv, bv, of each attended tensor, and of newest if it was given."""
+    """Gradients of wq, bq, wk, bk, wv, bv, of each attended tensor, and of newest if it was given.
+
+    ``out`` is the output where there is a ReLU.
+    """
     biases = (None, bk, bv)
-    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed)
+    has_relu = out is not None
+    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed, has_relu)
     csr, csc = native.Csr(rowptr, col), native.Csc(colptr, row, position)
-    return native.layer_backward(layer, csr, csc, saved, grad.contiguous())
+    return native.layer_backward(layer, csr, csc, saved, grad.contiguous(), out)
 
 
 _forward = torch.library.custom_op("justjump::dna_layer", _run_forward, mutates_args=())
@@ -115,8 +122,9 @@ _backward = torch.library.custom_op("justjump::dna_layer_backward", _run_backwar
 
 @_forward.register_fake
 def _(  # type: ignore[no-untyped-def]
-    newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, p, seed, packed
-):
+    newest, attended, wq, bq, wk, bk, wv, bv, rowptr, col, colptr, row, position, weight, order, heads, p, seed, packed,
+    relu,
+):  # fmt: skip
     last, nodes = attended[-1] if newest is None else newest, attended[0].size(0)
     stride = native.row_stride(heads, wq.size(0) * wq.size(1) // heads, last.dtype)
     made = [] if packed else [*attended, *([] if newest is None else [newest])]
@@ -141,23 +149,24 @@ def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no
 
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
-    newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed, ctx.packed = inputs
+    newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed, ctx.packed, relu = inputs
     ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
+    out = output[0] if relu else None
+    ctx.save_for_backward(out, newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
 
 
 def _gradients(ctx: Any, grad: Tensor | None, run: Callable[..., list[Tensor]]) -> tuple[Any, ...]:
-    newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
+    out, newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
     structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
     if grad is None:
-        return (None, [None] * ctx.attended) + (None,) * 17
-    options = (ctx.heads, ctx.dropout_p, seed, ctx.packed)
+        return (None, [None] * ctx.attended) + (None,) * 18
+    options = (ctx.heads, ctx.dropout_p, seed, ctx.packed, out)
     grads = run(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, *options)
     weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
     wanted = (True, ctx.biased[0], True, ctx.biased[1], True, ctx.biased[2])
     parts = [part if is_wanted else None for part, is_wanted in zip(weights, wanted, strict=True)]
-    return (grad_newest[0] if grad_newest else None, grad_attended, *parts) + (None,) * 11
+    return (grad_newest[0] if grad_newest else None, grad_attended, *parts) + (None,) * 12
 
 
 _forward.register_autograd(lambda ctx, grad, _: _gradients(ctx, grad, _backward), setup_context=_setup)

@@ -34,6 +34,7 @@ class Layer:
         biases: ``[d]`` or None
         edge_weight: ``[E]``
         packed: rows come and go in the packed layout
+        relu: of the output
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Layer:
         dropout_p: float,
         seed: int,
         packed: bool,
+        relu: bool = False,
     ) -> None:
         like = weights[0]
         self.groups, width = like.size(0), like.size(0) * like.size(1)
@@ -56,7 +58,7 @@ class Layer:
                 raise ValueError(f"a weight has {weight.size(0)} groups, another {self.groups}")
             if bias is not None:
                 _dense("bias", bias, like.dtype, (width,))
-        self.like, self.packed = like, packed
+        self.like, self.packed, self.relu = like, packed, relu
         self.given = [*attended, *([] if newest is None else [newest])]  # M rows each, the newest has N
         self.sources = attended[0].size(0)
         self.steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
@@ -67,7 +69,7 @@ class Layer:
         self.numbers = (
             heads, layout.channels, self.groups, 1 / math.sqrt(layout.channels), *_dropout(dropout_p, seed),
             edge_weight.data_ptr(), [_address(x) for pair in zip(weights, biases, strict=True) for x in pair],
-            packed, self.has_newest,
+            packed, relu, self.has_newest,
         )  # fmt: skip
 
     def graph(self, csr: Csr, csc: Csc | None, order: Tensor | None) -> tuple[Any, int]:
@@ -131,11 +133,20 @@ def layer_forward(layer: Layer, csr: Csr, order: Tensor | None) -> tuple[Tensor,
     return out, [*made, *saved]
 
 
-def layer_backward(layer: Layer, csr: Csr, csc: Csc, saved: Sequence[Tensor], grad: Tensor) -> list[Tensor]:
-    """Gradients of weight and bias of query, key and value, of each tensor attended, and of newest if it was given."""
+def layer_backward(
+    layer: Layer, csr: Csr, csc: Csc, saved: Sequence[Tensor], grad: Tensor, out: Tensor | None = None
+) -> list[Tensor]:
+    """Gradients of weight and bias of query, key and value, of each tensor attended, and of newest if it was given.
+
+    ``out`` ``[N, d]`` is the output, with ReLU only.
+    """
     call, like, layout = _kernel("layer", layer.like), layer.like, layer.layout
     graph, nodes = layer.graph(csr, csc, None)
     _dense("grad", grad, like.dtype, (nodes, layer.row_size))
+    if layer.relu:
+        if out is None:
+            raise ValueError("out is None, expected the output of the layer")
+        _dense("out", out, like.dtype, (nodes, layer.row_size))
     count = 0 if layer.packed else len(layer.given)
     history, saved = saved[:count] or layer.given, saved[count:]
     for shape, x in zip(layer.saved_shapes(nodes), saved, strict=True):
@@ -145,7 +156,7 @@ def layer_backward(layer: Layer, csr: Csr, csc: Csc, saved: Sequence[Tensor], gr
     keep = not layer.folds or keeps_scores(csr.col.numel(), layer.steps, layout, like.dtype)
     call(
         graph, *layer.numbers, [], [], *layer.matrices("packed", history, nodes, layout.stride),
-        layer.saved_addresses(saved), 0, grad.data_ptr(), grad.stride(0), [x.data_ptr() for x in grads],
+        layer.saved_addresses(saved), 0, _address(out), grad.data_ptr(), [x.data_ptr() for x in grads],
         *layer.matrices("gradient", grad_given, nodes, layer.row_size),
         keep, threads(),
     )  # fmt: skip
