@@ -18,6 +18,7 @@ from torch import Tensor
 
 from justjump.ops import native
 from justjump.ops.adjacency import Adjacency
+from justjump.ops.operation import is_traced
 
 if TYPE_CHECKING:
     from justjump.ops.dna import Projections
@@ -47,7 +48,7 @@ def dna_layer(
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     order = None if _folds(projections.query, heads) else adj.order
     rest = (*projections, *structure, order, heads, dropout_p, seed, packed, relu)
-    if torch.compiler.is_compiling() or type(attended[0]) is not Tensor:
+    if is_traced(*attended, projections[0]):
         out: Tensor = _forward(newest, list(attended), *rest)[0]
     else:
         out = _Layer.apply(len(attended), *attended, newest, *rest)  # type: ignore[no-untyped-call]

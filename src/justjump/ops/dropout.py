@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops import native, reference
+from justjump.ops.operation import operation
 from justjump.ops.packed import contiguous_rows, is_native
 
 
@@ -35,21 +36,21 @@ def relu_dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     return dropped
 
 
-@torch.library.custom_op("justjump::dropout", mutates_args=())
+@operation("justjump::dropout")
 def _dropout(x: Tensor, p: float, seed: Tensor) -> Tensor:
     if is_native(x):
         return native.dropout_relu(contiguous_rows(x), p, int(seed), relu=False)
     return reference.dropout(x[:, None], p, seed)[:, 0]
 
 
-@torch.library.custom_op("justjump::relu_dropout", mutates_args=())
+@operation("justjump::relu_dropout")
 def _relu_dropout(x: Tensor, p: float, seed: Tensor) -> Tensor:
     if is_native(x):
         return native.dropout_relu(contiguous_rows(x), p, int(seed))
     return reference.dropout(torch.relu(x)[:, None], p, seed)[:, 0]
 
 
-@torch.library.custom_op("justjump::relu_dropout_backward", mutates_args=())
+@operation("justjump::relu_dropout_backward")
 def _relu_dropout_backward(y: Tensor, grad: Tensor, p: float) -> Tensor:
     if is_native(y, grad):
         return native.dropout_relu_backward(y, contiguous_rows(grad), p)

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from justjump.ops import native, reference
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.dropout import draw_seed
+from justjump.ops.operation import operation
 from justjump.ops.packed import is_native, pack, unpack
 
 
@@ -35,7 +36,7 @@ def gat_attention(
     return unpack(out, heads, channels).view(value.shape)
 
 
-@torch.library.custom_op("justjump::gat_attention", mutates_args=())
+@operation("justjump::gat_attention")
 def _forward(
     value: Tensor,
     score_source: Tensor,
@@ -67,7 +68,7 @@ def _forward(
     return out, saved.sloped, saved.state
 
 
-@torch.library.custom_op("justjump::gat_attention_backward", mutates_args=())
+@operation("justjump::gat_attention_backward")
 def _backward(
     grad: Tensor,
     out: Tensor,

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops import native, reference
+from justjump.ops.operation import operation
 from justjump.ops.packed import is_native, pack, unpack
 
 
@@ -23,14 +24,14 @@ def packed_linear(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int) ->
     return out
 
 
-@torch.library.custom_op("justjump::packed_linear", mutates_args=())
+@operation("justjump::packed_linear")
 def _packed_linear(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int) -> Tensor:
     channels = weight.size(0) * weight.size(1) // heads
     bias = None if bias is None else bias.contiguous()
     return native.grouped_linear(x.contiguous(), weight.contiguous(), bias, heads=heads, channels=channels)
 
 
-@torch.library.custom_op("justjump::packed_linear_backward", mutates_args=())
+@operation("justjump::packed_linear_backward")
 def _packed_linear_backward(grad: Tensor, x: Tensor, weight: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
     groups, channels = weight.size(0), weight.size(0) * weight.size(1) // heads
     grad, x, weight = grad.contiguous(), x.contiguous(), weight.contiguous()

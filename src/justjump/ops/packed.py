@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops import native
+from justjump.ops.operation import operation
 
 
 def is_native(*tensors: Tensor) -> bool:
@@ -26,12 +27,12 @@ def unpack(x: Tensor, heads: int, channels: int) -> Tensor:
     return unpacked
 
 
-@torch.library.custom_op("justjump::pack", mutates_args=())
+@operation("justjump::pack")
 def _pack(x: Tensor, heads: int) -> Tensor:
     return native.pack(contiguous_rows(x), heads)
 
 
-@torch.library.custom_op("justjump::unpack", mutates_args=())
+@operation("justjump::unpack")
 def _unpack(x: Tensor, heads: int, channels: int) -> Tensor:
     return native.unpack(contiguous_rows(x), heads, channels)
 

@@ -1,11 +1,11 @@
 """Sparse matrix times dense matrix, with the gradient through the transposed structure."""
 
-import torch
 from torch import Tensor
 
 from justjump.ops import native, reference
 from justjump.ops.blocks import edge_blocks
 from justjump.ops.dropout import draw_seed
+from justjump.ops.operation import operation
 from justjump.ops.packed import contiguous_rows, is_native
 from justjump.ops.sparse import SparseMatrix
 
@@ -38,7 +38,7 @@ def spmm(matrix: SparseMatrix, x: Tensor, weight: Tensor | None = None, dropout_
     return product
 
 
-@torch.library.custom_op("justjump::spmm", mutates_args=())
+@operation("justjump::spmm")
 def _spmm(
     rowptr: Tensor,
     col: Tensor,
