@@ -1,92 +1,13 @@
 #include "layer.h"
 
 #include <algorithm>
-#include <initializer_list>
 
-#include "parallel.h"
-#include "projection.h"
-#include "run.h"
+#include "passes.h"
 
 namespace jj {
 namespace {
 
 constexpr int64_t kPackRows = 4;
-
-// Working memory that stays with the process, in pieces on cache lines of their own.
-template <class S>
-class Pieces {
-  public:
-    Pieces(std::initializer_list<int64_t> sizes) : starts_{0}, buffer_(sum(sizes)) {}
-    S* operator[](int i) const { return buffer_.get() + starts_[i]; }
-
-  private:
-    int64_t sum(std::initializer_list<int64_t> sizes) {
-        for (int64_t size : sizes) starts_.push_back(starts_.back() + round_up(size, kAlign<S>));
-        return starts_.back();
-    }
-    std::vector<int64_t> starts_;
-    KeptBuffer<S> buffer_;
-};
-
-// Passes over rows in blocks, and what they need: the caller's layout, memory for each thread.
-template <class S>
-class Passes {
-  public:
-    Passes(const Layer<S>& a, int threads)
-        : layout_(a.dna.layout), packed_(a.packed), threads_(threads),
-          shifted_(grouped_scratch(make_grouped<S>(layout_, a.groups, false, nullptr, nullptr))),
-          size_(shifted_ + kBlocks * kRowBlock * layout_.stride), scratch_(size_ * threads) {}
-
-    // Memory of a thread: for the grouped kernels, and blocks of packed rows.
-    S* scratch(int thread) const { return scratch_.get() + thread * size_; }
-    S* block(int thread, int number) const { return scratch(thread) + shifted_ + number * kRowBlock * layout_.stride; }
-    // Numbers in a row of the caller's.
-    int64_t row_size() const { return packed_ ? layout_.stride : layout_.heads * layout_.channels; }
-
-    // Calls f(first row, thread) for each block of rows.
-    template <class F>
-    void each_block(int64_t rows, F f) const {
-        parallel_for((rows + kRowBlock - 1) / kRowBlock, threads_, [&](int64_t i, int thread) { f(i * kRowBlock, thread); });
-    }
-    // Calls begin(chunk) and then, in order, f(chunk, first row, rows, thread) for each block of rows of the chunk.
-    template <class Begin, class F>
-    void each_chunk(const GradChunks& chunks, Begin begin, F f) const {
-        parallel_for(chunks.count, threads_, [&](int64_t i, int thread) {
-            begin(i);
-            const int64_t last = chunks.first(i + 1);
-            for (int64_t row = chunks.first(i); row < last; row += kRowBlock)
-                f(i, row, std::min(kRowBlock, last - row), thread);
-        });
-    }
-
-    void pack(const S* x, int64_t x_stride, S* y, int64_t y_stride, int64_t rows) const {
-        repack(kernels<S>().pack, x, x_stride, y, y_stride, rows);
-    }
-    void unpack(const S* x, int64_t x_stride, S* y, int64_t y_stride, int64_t rows) const {
-        repack(kernels<S>().unpack, x, x_stride, y, y_stride, rows);
-    }
-
-  private:
-    static constexpr int64_t kBlocks = 3;
-
-    void repack(void (*kernel)(const Rows<S>&, int64_t, int64_t), const S* x, int64_t x_stride, S* y, int64_t y_stride,
-                int64_t rows) const {
-        Rows<S> a;
-        a.rows = rows;
-        a.layout = layout_;
-        a.x = x;
-        a.x_stride = x_stride;
-        a.y = y;
-        a.y_stride = y_stride;
-        kernel(a, 0, rows);
-    }
-
-    Layout layout_;
-    bool packed_;
-    int threads_;
-    int64_t shifted_, size_;
-    Buffer<S> scratch_;
-};
 
 template <class S>
 Grouped<S> map_of(const Layer<S>& a, const Weights<S>& weights) {
@@ -186,7 +107,7 @@ void folded_backward(const Layer<S>& a, int threads) {
     const int64_t N = dna.graph.rows, stride = dna.layout.stride, P = dna.layout.padded;
     const Pieces<S> memory{N * stride, N * P, N * stride, N * P, a.keep_scores ? score_size(dna) : 0};
     S *grad_aggregate = memory[0], *grad_total = memory[1], *grad_folded = memory[2], *grad_bias = memory[3];
-    const Passes<S> passes(a, threads);
+    const Passes<S> passes(dna.layout, a.groups, a.packed, threads);
     const GradChunks targets(N);
     const WeightGrad<S> key_grad(map_of(a, a.key), targets.count), value_grad(map_of(a, a.value), targets.count);
     const QueryGrad<S> query_grad(a, passes, targets);
@@ -237,7 +158,7 @@ void separate_backward(const Layer<S>& a, int threads) {
     const bool as_given = a.packed && !a.relu;  // the gradient of the output
     const Pieces<S> memory{as_given ? 0 : N * stride, N * stride, score_size(dna), 2 * T * M * stride};
     S *grad_query = memory[1], *grad_key = memory[3], *grad_value = grad_key + T * M * stride;
-    const Passes<S> passes(a, threads);
+    const Passes<S> passes(dna.layout, a.groups, a.packed, threads);
     const GradChunks targets(N), sources(M);
     const WeightGrad<S> key_grad(map_of(a, a.key), sources.count), value_grad(map_of(a, a.value), sources.count);
     const QueryGrad<S> query_grad(a, passes, targets);
@@ -302,7 +223,7 @@ void run_layer_forward(const Layer<S>& a, int threads) {
     Dna<S> dna = a.dna;
     const int64_t N = dna.graph.rows, M = dna.graph.cols, T = dna.steps;
     const int64_t stride = dna.layout.stride, P = dna.layout.padded;
-    const Passes<S> passes(a, threads);
+    const Passes<S> passes(dna.layout, a.groups, a.packed, threads);
     const Projection<S> to_query(map_of(a, a.query)), to_value(map_of(a, a.value));
     const Projection<S> to_key = dna.folded ? transposed(a, a.key) : Projection<S>(map_of(a, a.key));
     const Matrix<S> last = newest(a);
