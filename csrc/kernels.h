@@ -181,8 +181,6 @@ struct Grouped {
     int64_t y_stride = 0;
     bool accumulate = false;      // add to y
     const S* grad_y = nullptr;    // [R, stride]
-    int64_t chunk_rows = 0;       // rows whose weight gradients are summed into one partial
-    S* partials = nullptr;        // [chunks, workspace]
 };
 
 template <class S>

@@ -1,9 +1,8 @@
-// The Python module justjump._native. Addresses come as integers; ops/native.py has checked shapes and dtypes.
+// The Python module justjump._native. Addresses come as integers; ops/native has checked shapes and dtypes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <stdexcept>
 
 #include "buffer.h"

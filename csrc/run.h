@@ -7,7 +7,7 @@ namespace jj {
 
 constexpr int64_t kRowBlock = 64;  // rows of a unit in passes without edges
 
-// Whether backward keeps the gradients of the scores between its two passes: then grad_score takes score_size(a) scalars.
+// Scalars of grad_score, where backward keeps the gradients of the scores between its two passes.
 template <class S>
 int64_t score_size(const Dna<S>& a) {
     return a.graph.edges * a.steps * a.layout.padded;

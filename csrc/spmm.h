@@ -23,8 +23,8 @@ JJ_INLINE S finish(const Spmm<S>& a, S x, int64_t i) {
 template <int N>
 constexpr int kSums = N <= 2 ? 4 : N <= 4 ? 2 : 1;
 
-// The edges of a row that dropout keeps, as offsets from its first one. They are dealt to U sums like all the edges of a
-// row without dropout: U at a time, the rest to the first sum.
+// The edges of a row that dropout keeps, as offsets from its first one, dealt to U sums: U edges at a time, the rest to
+// the first sum.
 template <class S, int U>
 struct Kept {
     int32_t offset[U][kChunkEdges + kLanes<S>];
@@ -43,7 +43,7 @@ struct Kept {
             add(i, even, mix32(key ^ (static_cast<uint32_t>(number) * kHeadFactor)) >= threshold);
         }
     }
-    // W edges from i on, all of them before the rest.
+    // W edges from i on.
     JJ_INLINE void add_lanes(int64_t i, Mask<S> keep) {
         constexpr int W = kLanes<S>;
 #if defined(__AVX512DQ__)

@@ -83,7 +83,7 @@ def run(
         grad = native.pack(grad, heads)
     csr, csc = views(adj, wide)
     layer = native.Layer(given, newest, weights, biases, edge_weight.detach(), heads, p, seed, packed, relu)
-    out, saved = native.layer_forward(layer, csr, None)
+    out, saved = native.layer_forward(layer, csr, csc)
     grads = native.layer_backward(layer, csr, csc, saved, grad, out if relu else None)
     rows = [out, *grads[6:]]
     if packed:
@@ -195,7 +195,7 @@ def test_bad_layers_are_refused() -> None:
     def layer(attended=(history,), newest=None, weights=weights, biases=biases, edge_weight=edge_weight):  # type: ignore[no-untyped-def]
         return native.Layer(attended, newest, weights, biases, edge_weight, 4, 0.5, 1, False)
 
-    out, saved = native.layer_forward(layer(), csr, None)
+    out, saved = native.layer_forward(layer(), csr, csc)
     assert out.shape == newest.shape
     with pytest.raises(ValueError, match="a weight has 2 groups, another 4"):
         layer(weights=[weights[0], torch.zeros(2, 8, 8), weights[2]])
@@ -203,18 +203,25 @@ def test_bad_layers_are_refused() -> None:
         layer(weights=[weights[0], weights[1].double(), weights[2]])
     with pytest.raises(ValueError, match=r"bias has shape \[3\], expected \[16\]"):
         layer(biases=[biases[0], torch.zeros(3), biases[2]])
+    with pytest.raises(ValueError, match="x is a torch.strided tensor on meta"):
+        layer(attended=[history.to("meta")])
+    with pytest.raises(TypeError, match=r"x has dtype torch\.float64, expected torch\.float32"):
+        layer(attended=[history.double()])
+    with pytest.raises(ValueError, match="no former representations"):
+        layer(attended=[history[:, :0]])
+    with pytest.raises(ValueError, match=r"colptr has shape \[22\], expected \[11\]"):
+        native.layer_forward(layer(attended=[history[:10]], newest=newest), csr, csc)
     cases = [
         (layer(edge_weight=edge_weight[:-1]), r"edge_weight has shape"),
         (layer(attended=[history[..., :-1]]), r"attended has shape \[21, 2, 15\], expected \[21, 16\] or"),
         (layer(attended=[history, history[:-1]]), r"attended has shape \[20, 2, 16\]"),
         (layer(attended=[history.mT.contiguous().mT]), "expected contiguous rows"),
-        (layer(attended=[history.to("meta")]), "meta"),
-        (layer(attended=[history[:5]]), "21 targets attend to 5 sources: newest must be given"),
+        (layer(attended=[history[:5]]), r"colptr has shape \[22\], expected \[6\]"),
         (layer(newest=newest[:4]), r"attended has shape \[4, 16\], expected \[21, 16\]"),
     ]
     for bad, message in cases:
         with pytest.raises(ValueError, match=message):
-            native.layer_forward(bad, csr, None)
+            native.layer_forward(bad, csr, csc)
     with pytest.raises(ValueError, match=r"grad has shape \[21, 3\]"):
         native.layer_backward(layer(), csr, csc, saved, grad[:, :3].contiguous())
     with pytest.raises(ValueError, match="saved has shape"):

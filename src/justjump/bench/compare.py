@@ -14,6 +14,7 @@ import torch
 
 from justjump.bench.cases import CASES
 from justjump.experiments.paper import DATASETS
+from justjump.ops import native
 
 SIDES = ("pyg", "ours")
 
@@ -140,8 +141,8 @@ def work(case: str) -> tuple[float, float]:
     """Bytes gathered along edges and floating point operations of the attention of a DNA case, forward + backward.
 
     Forward gathers T rows an edge (2 T where keys and values are apart), the pass for the query T, the pass for the
-    history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where keys and values
-    are apart), for the history four.
+    history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where the gradients of
+    the scores are kept), for the history four.
     """
     c = CASES[case]
     if not c.kind.startswith("DNA"):
@@ -150,5 +151,6 @@ def work(case: str) -> tuple[float, float]:
     folded = c.groups % c.heads == 0
     lengths = [c.steps] if c.kind.endswith("layer") else range(1, c.steps + 1)
     gathered = sum(4 * c.channels * edges * ((2 if folded else 3) * t + 2) for t in lengths)
-    flop = sum((18 if folded else 14) * c.channels * edges * t for t in lengths)
+    kept = [not folded or 4 * edges * t * c.heads <= native.layer.KEPT_SCORE_BYTES for t in lengths]
+    flop = sum((14 if keep else 18) * c.channels * edges * t for t, keep in zip(lengths, kept, strict=True))
     return float(gathered), float(flop)

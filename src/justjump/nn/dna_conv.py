@@ -190,6 +190,8 @@ class DNAConv(nn.Module):
         """
         if not packed:
             self._check(x)
+        elif return_attention or self.update is not None:
+            raise ValueError("packed rows go with neither return_attention nor an update module")
         nodes, length = (x.size(0), x.size(1)) if isinstance(x, Tensor) else (x[0].size(0), len(x))
         dtype = x.dtype if isinstance(x, Tensor) else x[0].dtype
         adj = self._adjacency(edge_index, edge_weight, nodes)

@@ -171,6 +171,7 @@ class Adjacency(SparseMatrix):
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
         return weight
 
+    @torch.inference_mode(False)  # it must serve training, too
     def toward(self, nodes: Tensor | Sequence[int]) -> Targets:
         """The part of the graph that a last layer needs when only some nodes' output is wanted.
 
@@ -227,7 +228,8 @@ class Targets(Adjacency):
 
     @property
     def order(self) -> Tensor | None:
-        return self.whole.order
+        order = self.whole.order
+        return None if order is None else order.to(self.col.dtype)
 
     def with_self_loops(self) -> Adjacency:
         whole = self.whole.with_self_loops()

@@ -60,7 +60,10 @@ def dna_conv(
         ``[N, d]``
     """
     seed = draw_seed(dropout_p) if seed is None else seed
-    if packed or is_packable(attended[0], weight):
+    packable = is_packable(attended[0], weight)
+    if packed and not packable:
+        raise ValueError("packed rows are for the native kernels: these take no edge weights that need a gradient")
+    if packable:
         return dna_layer(newest, attended, projections, adj, weight, heads, dropout_p, seed, packed, relu)
     channels = attended[0].size(-1) // heads
     history = torch.cat([x if x.dim() == 3 else x[:, None] for x in attended], dim=1)  # [N, T, d]

@@ -78,10 +78,9 @@ def _run_forward(
     relu: bool,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and what backward needs."""
-    biases, attended = (bq, bk, bv), [_with_rows(x) for x in attended]
-    newest = None if newest is None else _with_rows(newest)
-    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed, relu)
-    return native.layer_forward(layer, native.Csr(rowptr, col), order)
+    inputs = _inputs(newest, attended, (wq, wk, wv), (bq, bk, bv))
+    layer = native.Layer(*inputs, weight, heads, dropout_p, int(seed), packed, relu)
+    return native.layer_forward(layer, native.Csr(rowptr, col), native.Csc(colptr, row, position), order)
 
 
 def _run_backward(
@@ -110,9 +109,8 @@ def _run_backward(
 
     ``out`` is the output where there is a ReLU.
     """
-    biases = (None, bk, bv)
-    has_relu = out is not None
-    layer = native.Layer(attended, newest, (wq, wk, wv), biases, weight, heads, dropout_p, int(seed), packed, has_relu)
+    inputs = _inputs(newest, attended, (wq, wk, wv), (None, bk, bv))
+    layer = native.Layer(*inputs, weight, heads, dropout_p, int(seed), packed, relu=out is not None)
     csr, csc = native.Csr(rowptr, col), native.Csc(colptr, row, position)
     return native.layer_backward(layer, csr, csc, saved, grad.contiguous(), out)
 
@@ -190,8 +188,18 @@ class _Layer(torch.autograd.Function):
         return None, *attended, newest, *rest
 
 
+def _inputs(
+    newest: Tensor | None, attended: Sequence[Tensor], weights: Sequence[Tensor], biases: Sequence[Tensor | None]
+) -> tuple[list[Tensor], Tensor | None, list[Tensor], list[Tensor | None]]:
+    """As :class:`native.Layer` takes them, copied only where they aren't."""
+    rows = [_with_rows(x) for x in attended]
+    contiguous = [None if x is None else x.contiguous() for x in biases]
+    return rows, None if newest is None else _with_rows(newest), [x.contiguous() for x in weights], contiguous
+
+
 def _with_rows(x: Tensor) -> Tensor:
-    """``x`` with contiguous rows, copied only where they aren't."""
+    """``x`` with contiguous rows."""
+    x = x.resolve_neg()
     return x if x.stride(-1) == 1 else x.contiguous()
 
 

@@ -9,9 +9,20 @@ from torch import Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
+def _number(name: str) -> Callable[[], int]:
+    found: Callable[[], int] = getattr(torch._C, name, lambda: 0)
+    return found
+
+
+_functorch, _modes = _number("_are_functorch_transforms_active"), _number("_len_torch_dispatch_stack")
+_jit = _number("_is_tracing")
+
+
 def is_traced(*inputs: Any) -> bool:
-    """Whether torch looks for operations of its own here: it compiles or exports."""
-    return torch.compiler.is_compiling() or any(isinstance(x, Tensor) and type(x) not in _PLAIN for x in inputs)
+    """Whether torch looks for operations of its own here: it compiles, exports, traces or transforms."""
+    if torch.compiler.is_compiling() or _jit() or _functorch() or _modes():
+        return True
+    return any(isinstance(x, Tensor) and type(x) not in _PLAIN for x in inputs)
 
 
 class Operation:
@@ -50,9 +61,13 @@ class Operation:
     def __call__(self, *inputs: Any) -> Any:
         if is_traced(*inputs):
             return self._traced(*inputs)
-        if self._eager is None or not torch.is_grad_enabled():
+        if not torch.is_grad_enabled():
             return self._run(*inputs)
-        return self._eager.apply(*inputs)  # type: ignore[no-untyped-call]
+        if self._eager is not None:
+            return self._eager.apply(*inputs)  # type: ignore[no-untyped-call]
+        # Without a gradient: torch says so where one is wanted.
+        wanted = any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        return self._traced(*inputs) if wanted else self._run(*inputs)
 
 
 def operation(name: str) -> Callable[[Callable[..., Any]], Operation]:

@@ -62,4 +62,5 @@ _unpack.register_autograd(lambda ctx, grad: (_pack(grad, ctx.heads), None, None)
 
 def contiguous_rows(x: Tensor) -> Tensor:
     """``x`` ``[R, d]`` with contiguous rows that don't overlap, copied only where they aren't."""
+    x = x.resolve_neg()
     return x if x.stride(1) == 1 and x.stride(0) >= x.size(1) else x.contiguous()

@@ -43,9 +43,14 @@ class SparseMatrix:
         cls, shape: tuple[int, int], row: Tensor, col: Tensor, weight: Tensor | None = None
     ) -> SparseMatrix:
         """From the entries in any order; two entries at one place stay two entries."""
+        for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
+            if index.numel() and (int(index.min()) < 0 or int(index.max()) >= size):
+                bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
+                raise ValueError(f"{name} holds {bad}, expected numbers from 0 to {size - 1}")
         return cls(shape, *by_rows(shape, row, col, weight))
 
     @classmethod
+    @torch.inference_mode(False)
     def from_scipy(cls, matrix: Any) -> SparseMatrix:
         """From a scipy sparse matrix, its values as float32 (float64 stays)."""
         coo = matrix.tocoo()

@@ -25,6 +25,10 @@ def spmm(matrix: SparseMatrix, x: Tensor, weight: Tensor | None = None, dropout_
     """
     if x.dim() != 2 or x.size(0) != matrix.shape[1]:
         raise ValueError(f"x has shape {list(x.shape)}, expected [{matrix.shape[1]}, d] for a {matrix}")
+    if not x.is_floating_point():
+        raise TypeError(f"x has dtype {x.dtype}, expected a floating point type")
+    if weight is not None and weight.shape != (matrix.num_entries,):
+        raise ValueError(f"weight has shape {list(weight.shape)}, expected [{matrix.num_entries}], one an entry")
     seed = draw_seed(dropout_p)
     by_column = None
     if weight is None and matrix.weight is not None:

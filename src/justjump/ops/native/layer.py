@@ -51,6 +51,11 @@ class Layer:
         relu: bool = False,
     ) -> None:
         like = weights[0]
+        self.steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
+        if self.steps == 0:
+            raise ValueError("there are no former representations to attend to")
+        for x in attended:
+            _tensor("x", x, like.dtype)
         self.groups, width = like.size(0), like.size(0) * like.size(1)
         self.layout = layout = _Layout(heads, width // heads, like)
         for weight, bias in zip(weights, biases, strict=True):
@@ -61,7 +66,6 @@ class Layer:
         self.like, self.packed, self.relu = like, packed, relu
         self.given = [*attended, *([] if newest is None else [newest])]  # M rows each, the newest has N
         self.sources = attended[0].size(0)
-        self.steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
         self.has_newest = newest is not None
         self.edge_weight = edge_weight
         self.folds = self.groups % heads == 0  # every head sees its own channels only
@@ -72,7 +76,7 @@ class Layer:
             packed, relu, self.has_newest,
         )  # fmt: skip
 
-    def graph(self, csr: Csr, csc: Csc | None, order: Tensor | None) -> tuple[Any, int]:
+    def graph(self, csr: Csr, csc: Csc, order: Tensor | None) -> tuple[Any, int]:
         graph, nodes = _graph(csr, csc, self.sources, order)
         _dense("edge_weight", self.edge_weight, self.like.dtype, (csr.col.numel(),))
         if not self.has_newest and nodes != self.sources:
@@ -112,7 +116,7 @@ class Layer:
         return addresses, strides
 
 
-def layer_forward(layer: Layer, csr: Csr, order: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+def layer_forward(layer: Layer, csr: Csr, csc: Csc, order: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
     """Attention of the targets to the former representations of their sources, from rows to rows.
 
     ``order`` ``[N]`` in which to take the targets is a permutation; it changes no bit of the result.
@@ -121,7 +125,7 @@ def layer_forward(layer: Layer, csr: Csr, order: Tensor | None) -> tuple[Tensor,
         ``[N, d]``, and what backward needs: the packed rows if they are made here, then :meth:`Layer.saved_shapes`
     """
     call, stride = _kernel("layer", layer.like), layer.layout.stride
-    graph, nodes = layer.graph(csr, None, order)
+    graph, nodes = layer.graph(csr, csc, order)
     made = [] if layer.packed else [empty(x, *x.shape[:-1], stride) for x in layer.given]
     saved = [empty(layer.like, *shape) for shape in layer.saved_shapes(nodes)]
     out = empty(layer.like, nodes, layer.row_size)
