@@ -46,7 +46,7 @@ def dna_layer(
         ``[N, d]`` or ``[N, stride]``
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
-    order = None if _folds(projections.query, heads) else adj.order
+    order = None if native.layer.folds(len(projections.query), heads) else adj.order
     rest = (*projections, *structure, order, heads, dropout_p, seed, packed, relu)
     if is_traced(*attended, projections[0]):
         out: Tensor = _forward(newest, list(attended), *rest)[0]
@@ -125,19 +125,11 @@ def _(  # type: ignore[no-untyped-def]
     relu,
 ):  # fmt: skip
     last, nodes = attended[-1] if newest is None else newest, attended[0].size(0)
-    stride = native.row_stride(heads, wq.size(0) * wq.size(1) // heads, last.dtype)
+    layout = native.layout._Layout(heads, wq.size(0) * wq.size(1) // heads, last)
     made = [] if packed else [*attended, *([] if newest is None else [newest])]
-    made = [x.new_empty(*x.shape[:-1], stride) for x in made]
-    out = last.new_empty(nodes, last.size(-1))
-
-    def rows(*shape: int) -> Tensor:
-        return last.new_empty(nodes, *shape)
-
-    if not _folds(wq, heads):
-        steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
-        return out, [*made, rows(stride), attended[0].new_empty(attended[0].size(0), 2, steps, stride)]
-    heads = native.padded_heads(heads)
-    return out, [*made, rows(stride), rows(stride), rows(heads), rows(stride), rows(heads)]
+    made = [x.new_empty(*x.shape[:-1], layout.stride) for x in made]
+    shapes = native.layer.saved_shapes(layout, wq.size(0), nodes, nodes, native.layer.count_steps(attended))
+    return last.new_empty(nodes, last.size(-1)), [*made, *(last.new_empty(shape) for shape in shapes)]
 
 
 @_backward.register_fake
@@ -201,7 +193,3 @@ def _with_rows(x: Tensor) -> Tensor:
     """``x`` with contiguous rows."""
     x = x.resolve_neg()
     return x if x.stride(-1) == 1 else x.contiguous()
-
-
-def _folds(weight: Tensor, heads: int) -> bool:
-    return weight.size(0) % heads == 0

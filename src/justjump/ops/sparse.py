@@ -44,9 +44,9 @@ class SparseMatrix:
     ) -> SparseMatrix:
         """From the entries in any order; two entries at one place stay two entries."""
         for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
-            if index.numel() and (int(index.min()) < 0 or int(index.max()) >= size):
-                bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
-                raise ValueError(f"{name} holds {bad}, expected numbers from 0 to {size - 1}")
+            low, high = map(int, index.aminmax()) if index.numel() else (0, -1)
+            if low < 0 or high >= size:
+                raise ValueError(f"{name} holds {low if low < 0 else high}, expected numbers from 0 to {size - 1}")
         return cls(shape, *by_rows(shape, row, col, weight))
 
     @classmethod

@@ -24,6 +24,26 @@ def keeps_scores(edges: int, steps: int, layout: _Layout, dtype: torch.dtype) ->
     return edges * steps * layout.padded * dtype.itemsize <= KEPT_SCORE_BYTES
 
 
+def folds(groups: int, heads: int) -> bool:
+    """Whether every head sees its own channels only."""
+    return groups % heads == 0
+
+
+def saved_shapes(layout: _Layout, groups: int, nodes: int, sources: int, steps: int) -> list[tuple[int, ...]]:
+    """Of what forward leaves for backward besides packed rows.
+
+    Separate: queries, keys and values. Folded: queries, folded queries, score bias, aggregate, total weight.
+    """
+    row, head_row = (nodes, layout.stride), (nodes, layout.padded)
+    if folds(groups, layout.heads):
+        return [row, row, head_row, row, head_row]
+    return [row, (sources, 2, steps, layout.stride)]
+
+
+def count_steps(attended: Sequence[Tensor]) -> int:
+    return sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
+
+
 class Layer:
     """The inputs of a layer with N targets and M sources.
 
@@ -51,7 +71,7 @@ class Layer:
         relu: bool = False,
     ) -> None:
         like = weights[0]
-        self.steps = sum(x.size(1) if x.dim() == 3 else 1 for x in attended)
+        self.steps = count_steps(attended)
         if self.steps == 0:
             raise ValueError("there are no former representations to attend to")
         for x in attended:
@@ -68,7 +88,7 @@ class Layer:
         self.sources = attended[0].size(0)
         self.has_newest = newest is not None
         self.edge_weight = edge_weight
-        self.folds = self.groups % heads == 0  # every head sees its own channels only
+        self.folds = folds(self.groups, heads)
         self.row_size = layout.stride if packed else width
         self.numbers = (
             heads, layout.channels, self.groups, 1 / math.sqrt(layout.channels), *_dropout(dropout_p, seed),
@@ -84,14 +104,7 @@ class Layer:
         return graph, nodes
 
     def saved_shapes(self, nodes: int) -> list[tuple[int, ...]]:
-        """Of what forward leaves for backward besides packed rows.
-
-        Separate: queries, keys and values. Folded: queries, folded queries, score bias, aggregate, total weight.
-        """
-        row, head_row = (nodes, self.layout.stride), (nodes, self.layout.padded)
-        if self.folds:
-            return [row, row, head_row, row, head_row]
-        return [row, (self.sources, 2, self.steps, self.layout.stride)]
+        return saved_shapes(self.layout, self.groups, nodes, self.sources, self.steps)
 
     def saved_addresses(self, saved: Sequence[Tensor]) -> list[int]:
         """Of queries, keys, folded, bias, aggregate and total, 0 for those the form does not have."""
@@ -122,7 +135,7 @@ def layer_forward(layer: Layer, csr: Csr, csc: Csc, order: Tensor | None = None)
     ``order`` ``[N]`` in which to take the targets is a permutation; it changes no bit of the result.
 
     Returns:
-        ``[N, d]``, and what backward needs: the packed rows if they are made here, then :meth:`Layer.saved_shapes`
+        ``[N, d]``, and what backward needs: the packed rows if they are made here, then :func:`saved_shapes`
     """
     call, stride = _kernel("layer", layer.like), layer.layout.stride
     graph, nodes = layer.graph(csr, csc, order)
