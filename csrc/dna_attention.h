@@ -22,8 +22,9 @@ struct Tile {
     S *weight, *inverse;           // [lanes]
     uint32_t* key;                 // [lanes]
 
-    JJ_INLINE Tile(const Dna<S>& a, S* scratch) {
-        padded = a.layout.padded;
+    JJ_INLINE Tile(const Dna<S>& a, S* scratch) : Tile(a, scratch, a.layout.padded) {}
+    JJ_INLINE Tile(const Dna<S>& a, S* scratch, int64_t padded_) {
+        padded = padded_;
         width = padded < W ? padded : W;
         edges = W / width > kEdges ? W / width : kEdges;
         lanes = edges * width;

@@ -93,18 +93,20 @@ struct Dna {
     bool relu = false;       // negative sums become zero
     S* total = nullptr;      // [N, P], folded only: the sum of the weights
     S* attention = nullptr;  // [E, T, H] or null: the weights before dropout
+    S* kept = nullptr;       // [E, T, P] and a cache line: dna_sparse.h, whose rows are [d] and not [stride]
     // backward
     const S* grad_out = nullptr;    // [N, stride]
     const S* grad_total = nullptr;  // [N, P], folded only
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
+    int64_t grad_first = 0;         // sparse: the row that the last two begin with
     S* grad_weight = nullptr;       // [E] or null
     S* grad_score = nullptr;        // [E, T, P] workspace or null: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded
     const int64_t* grad_key_stride = nullptr;
     S* const* grad_value = nullptr;
     const int64_t* grad_value_stride = nullptr;
-    bool accumulate = false;  // add to grad_key and grad_value instead of overwriting them
+    bool accumulate = false;  // add to grad_key and grad_value instead of overwriting them; sparse: to the last key
     bool unpack = false;      // grad_key takes rows in the standard layout
     S* partials = nullptr;
     int64_t partial_size = 0;
@@ -183,6 +185,26 @@ struct Grouped {
     const S* grad_y = nullptr;    // [R, stride]
 };
 
+// Block-diagonal linear map of rows in the standard layout, with blocks of a multiple of 32 bytes within a head.
+template <class S>
+struct Diagonal {
+    Layout layout;
+    int64_t rows = 0, block = 0;
+    const S* x = nullptr;         // [R, x_stride]
+    int64_t x_stride = 0;
+    const S* weight = nullptr;    // [d / block, block, block]
+    const S* bias = nullptr;      // [d] or null
+    const S* scale = nullptr;     // [R, P] or null: factor of the bias, and of grad_y in the bias gradient
+    S* y = nullptr;               // [R, y_stride]
+    int64_t y_stride = 0;
+    bool accumulate = false;      // add to y
+    bool relu = false;            // of y
+    const S* dot_with = nullptr;  // [d] or null
+    S* dot = nullptr;             // [R, P] or null: x . dot_with, head by head
+    const S* grad_y = nullptr;    // [R, grad_y_stride]
+    int64_t grad_y_stride = 0;
+};
+
 template <class S>
 struct Rows {
     int64_t rows = 0, width = 0;
@@ -205,6 +227,9 @@ struct Kernels {
     void (*dna_backward_query)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_backward_history)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_write_history)(const Dna<S>&, int64_t row, const S* sums);
+    void (*sparse_forward)(const Dna<S>&, const Unit&, S* scratch);
+    void (*sparse_target)(const Dna<S>&, const Unit&, S* scratch);
+    void (*sparse_source)(const Dna<S>&, const Unit&, S* scratch);
     void (*gat_forward)(const Gat<S>&, const Unit&, S* scratch);
     void (*gat_finish)(const Gat<S>&, int64_t row, S* sums);
     void (*gat_prepare)(const Gat<S>&, int64_t first, int64_t last);
@@ -216,6 +241,8 @@ struct Kernels {
     void (*grouped_forward)(const Grouped<S>&, int64_t first, int64_t last, S* scratch);
     void (*grouped_weight_grad)(const Grouped<S>&, int64_t first, int64_t last, S* scratch, S* sums);
     void (*grouped_unpack)(const Grouped<S>&, const S* sums, S* grad_weight, S* grad_bias);
+    void (*diagonal_map)(const Diagonal<S>&);
+    void (*diagonal_weight_grad)(const Diagonal<S>&, S* sums);
     void (*dropout_forward)(const Rows<S>&, int64_t first, int64_t last);
     void (*dropout_backward)(const Rows<S>&, int64_t first, int64_t last);
     void (*pack)(const Rows<S>&, int64_t first, int64_t last);

@@ -91,9 +91,8 @@ const S* packed_grad(const Layer<S>& a, const Passes<S>& passes, int64_t first, 
     const int64_t width = passes.row_size();
     const S* grad = a.grad_out + first * width;
     if (a.relu) {
-        const S* out = a.result + first * width;
         S* cut = a.packed ? to : passes.block(thread, 1);
-        for (int64_t i = 0; i < rows * width; ++i) cut[i] = out[i] <= 0 ? S(0) : grad[i];
+        relu_gradient(a.result + first * width, grad, cut, rows * width);
         grad = cut;
     }
     if (a.packed) return grad;
@@ -220,6 +219,7 @@ void separate_backward(const Layer<S>& a, int threads) {
 
 template <class S>
 void run_layer_forward(const Layer<S>& a, int threads) {
+    if (a.sparse) return run_sparse_layer_forward(a, threads);
     Dna<S> dna = a.dna;
     const int64_t N = dna.graph.rows, M = dna.graph.cols, T = dna.steps;
     const int64_t stride = dna.layout.stride, P = dna.layout.padded;
@@ -277,7 +277,9 @@ void run_layer_forward(const Layer<S>& a, int threads) {
 
 template <class S>
 void run_layer_backward(const Layer<S>& a, int threads) {
-    if (a.dna.folded)
+    if (a.sparse)
+        run_sparse_layer_backward(a, threads);
+    else if (a.dna.folded)
         folded_backward(a, threads);
     else
         separate_backward(a, threads);

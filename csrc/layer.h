@@ -3,6 +3,7 @@
 // separate: keys and values of all T representations are projected, then gathered along the edges.
 // folded: every head sees its own channels only, so the query is projected once more and the aggregate after the
 // attention; keys and values are never formed: ops/dna_native.py.
+// sparse: folded, with heads of whole cache lines and rows in the standard layout: dna_sparse.h.
 #pragma once
 
 #include <vector>
@@ -38,17 +39,19 @@ struct Layer {
     // As given, packed or not, and packed: the same where the caller's rows are packed, else written by forward.
     // The newest is the last of the history where `newest` is null.
     bool packed = false;
+    bool sparse = false;  // then history and newest are the caller's
     std::vector<Matrix<const S>> given;  // T of [M]
     Matrix<const S> given_newest;        // [N]
     std::vector<Matrix<S>> history;
     Matrix<S> newest;
     // Saved by forward.
-    S* queries = nullptr;    // [N, stride]
+    S* queries = nullptr;    // [N, stride], not in the sparse form
     S* keys = nullptr;       // [M, 2, T, stride], separate only: keys and values
-    S* folded = nullptr;     // [N, stride], folded only, as the next three
+    S* folded = nullptr;     // [N, stride], folded only, as the next three; sparse: [N, d]
     S* bias = nullptr;       // [N, P]
-    S* aggregate = nullptr;  // [N, stride]
+    S* aggregate = nullptr;  // [N, stride]; sparse: [N, d]
     S* total = nullptr;      // [N, P]
+    S* kept = nullptr;       // [E, T, P] and a cache line, sparse only: the weights
     // In the layout of the caller.
     S* out = nullptr;  // [N, d or stride], as the next two
     const S* result = nullptr;  // what out has become, for the gradient of ReLU
@@ -62,5 +65,12 @@ template <class S>
 void run_layer_forward(const Layer<S>& a, int threads);
 template <class S>
 void run_layer_backward(const Layer<S>& a, int threads);
+
+
+// The sparse form: sparse_layer.cpp.
+template <class S>
+void run_sparse_layer_forward(const Layer<S>& a, int threads);
+template <class S>
+void run_sparse_layer_backward(const Layer<S>& a, int threads);
 
 }  // namespace jj

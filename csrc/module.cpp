@@ -129,7 +129,8 @@ Matrix<S> take_newest(std::vector<Matrix<S>>& list, bool newest) {
     return last;
 }
 
-// projections: weight and bias of query, key and value. saved: queries, keys, folded, bias, aggregate, total.
+// projections: weight and bias of query, key and value. saved: queries, keys, folded, bias, aggregate, total,
+// kept; the last in the sparse form only.
 // given, history and grad_history: T matrices, then the newest if it is apart. Forward without grad_projections.
 template <class S>
 void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, double scale, uint32_t threshold,
@@ -161,8 +162,9 @@ void layer(const Graph& g, int64_t heads, int64_t channels, int64_t groups, doub
         weights[i]->grad_weight = at<S>(grad_projections[2 * i]);
         weights[i]->grad_bias = at<S>(grad_projections[2 * i + 1]);
     }
-    S** const parts[] = {&a.queries, &a.keys, &a.folded, &a.bias, &a.aggregate, &a.total};
-    for (int i = 0; i < 6; ++i) *parts[i] = at<S>(saved[i]);
+    S** const parts[] = {&a.queries, &a.keys, &a.folded, &a.bias, &a.aggregate, &a.total, &a.kept};
+    for (int i = 0; i < 7; ++i) *parts[i] = at<S>(saved[i]);
+    a.sparse = a.kept != nullptr;
     a.out = at<S>(out);
     if (out) return run_layer_forward(a, threads);
     a.result = at<S>(result);

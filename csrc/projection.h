@@ -91,13 +91,13 @@ class Projection {
 // Which rows share a partial sum of weight gradients: it depends on their number alone. The sums are added in order.
 struct GradChunks {
     int64_t rows, size, count;
-    explicit GradChunks(int64_t rows_)
-        : rows(rows_), size(std::max(kFewest, round_up((rows + kMost - 1) / kMost, 16))),
+    explicit GradChunks(int64_t rows_, int64_t fewest = 256)
+        : rows(rows_), size(std::max(fewest, round_up((rows + kMost - 1) / kMost, 16))),
           count(std::max<int64_t>(1, (rows + size - 1) / size)) {}
     int64_t first(int64_t i) const { return std::min(i * size, rows); }
 
   private:
-    static constexpr int64_t kFewest = 256, kMost = 32;
+    static constexpr int64_t kMost = 32;
 };
 
 // Gradients of the weight and the bias of one map that is applied to one or several inputs.

@@ -13,20 +13,6 @@
 namespace jj {
 namespace {
 
-
-// Bytes to have in flight ahead of the edge at work. More would push lines out of L1 before their use.
-constexpr int64_t kAheadBytes = 4096;
-
-int64_t edges_ahead(int64_t bytes_an_edge) {
-    return std::clamp<int64_t>(kAheadBytes / bytes_an_edge, 1, 8);
-}
-
-// Scalars a thread needs for a tile of edges: dna_attention.h.
-template <class S>
-int64_t tile_scratch(int64_t steps) {
-    return (3 + 3 * steps) * 8 * kAlign<S>;
-}
-
 template <class S, class A>
 void run_units(const Plan& plan, const A& a, void (*kernel)(const A&, const Unit&, S*), int64_t scratch_size,
                int threads) {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__AVX512DQ__)
+#if defined(__SSE2__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of values that immintrin.h leaves undefined on purpose
 #include <immintrin.h>

@@ -27,9 +27,9 @@ def projections(channels: int, groups: int, bias: bool, dtype: torch.dtype) -> P
     return Projections(*parts)
 
 
-@pytest.fixture(params=[0, native.layer.KEPT_SCORE_BYTES], ids=["scores-twice", "scores-kept"])
+@pytest.fixture(params=[0, native.layer.KEPT_BYTES], ids=["scores-twice", "scores-kept"])
 def _scores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native.layer, "KEPT_SCORE_BYTES", request.param)
+    monkeypatch.setattr(native.layer, "KEPT_BYTES", request.param)
 
 
 def oracle(newest: Tensor, attended: list[Tensor], p: Projections, adj: Adjacency, weight: Tensor, heads: int, *drop):  # type: ignore[no-untyped-def]

@@ -112,10 +112,10 @@ def check_folded(adj, heads, channels, steps, dtype, p, accumulate=False, seed=2
     assert_close(sums[:, :heads], total, dtype)
     assert not sums[:, heads:].any()
     assert_close(weights, attention, dtype)
-    for kept in (0, native.layer.KEPT_SCORE_BYTES):  # gradients of the scores twice, or kept
+    for kept in (0, native.layer.KEPT_BYTES):  # gradients of the scores twice, or kept
         start = torch.full((nodes, steps, stride), float(accumulate), dtype=dtype)
         grad_keys = [start[:, t] for t in range(steps)]
-        with mock.patch.object(native.layer, "KEPT_SCORE_BYTES", kept):
+        with mock.patch.object(native.layer, "KEPT_BYTES", kept):
             dq, dbias, dx, dv, dw = native.dna_backward(
                 csr, csc, weight.detach(), *inputs, packed(grads[0]), pad_heads(grads[1]), **options,
                 grad_keys=grad_keys, accumulate=accumulate, need_weight=True,

@@ -140,7 +140,7 @@ def test_layer(isa: str, size: tuple[int, int, int], packed: bool) -> None:
 
 @pytest.mark.parametrize("kept", [0, 2**23], ids=["scores-twice", "scores-kept"])
 def test_layer_of_many_steps(isa: str, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native.layer, "KEPT_SCORE_BYTES", kept)
+    monkeypatch.setattr(native.layer, "KEPT_BYTES", kept)
     for steps in range(1, 9):
         for groups in (1, 8):
             check(make_graph("small"), (4, 4, groups), steps, torch.float64, 0.8)

@@ -151,6 +151,6 @@ def work(case: str) -> tuple[float, float]:
     folded = c.groups % c.heads == 0
     lengths = [c.steps] if c.kind.endswith("layer") else range(1, c.steps + 1)
     gathered = sum(4 * c.channels * edges * ((2 if folded else 3) * t + 2) for t in lengths)
-    kept = [not folded or 4 * edges * t * c.heads <= native.layer.KEPT_SCORE_BYTES for t in lengths]
+    kept = [not folded or 4 * edges * t * c.heads <= native.layer.KEPT_BYTES for t in lengths]
     flop = sum((14 if keep else 18) * c.channels * edges * t for t, keep in zip(lengths, kept, strict=True))
     return float(gathered), float(flop)

@@ -183,7 +183,7 @@ class NodeClassifier(nn.Module):
         h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
         h = ops.relu_dropout(h, self.config.dropout, self.training)
         heads, channels = self.config.heads, self.config.hidden // self.config.heads
-        packed = self.is_packable(h, adj)
+        packed = self.is_packable(h, adj) and not self._is_sparse(h, adj)
         history = [ops.pack(h, heads) if packed else h]
         for t in range(self.config.layers):
             is_last = t == self.config.layers - 1
@@ -197,6 +197,11 @@ class NodeClassifier(nn.Module):
         """Whether the history stays in the native kernels' layout from the first layer to the last."""
         dna = self.config.model == "dna" and not self.updates
         return dna and ops.is_packable(h, adj.normalized("gcn", h.dtype))
+
+    def _is_sparse(self, h: Tensor, adj: Adjacency) -> bool:
+        config = self.config
+        dropout = self.convs[0].multi_head.dropout if self.training else 0.0
+        return ops.is_sparse(h, config.groups, config.heads, adj.num_edges, config.layers, dropout)
 
     def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:
         """The output of layer t, counted from 0, with its update and ReLU, given all former representations."""

@@ -1,7 +1,7 @@
 """Functions on tensors. ``reference`` is the obvious version of each; the others are fast and agree with it."""
 
 from justjump.ops.adjacency import Adjacency, Aggregate, Targets
-from justjump.ops.dna import Projections, dna_attention, dna_conv, is_packable
+from justjump.ops.dna import Projections, dna_attention, dna_conv, is_packable, is_sparse
 from justjump.ops.dropout import draw_seed, dropout, relu_dropout
 from justjump.ops.gat import gat_attention
 from justjump.ops.grouped_linear import grouped_linear
@@ -24,6 +24,7 @@ __all__ = [
     "grouped_linear",
     "is_native",
     "is_packable",
+    "is_sparse",
     "pack",
     "relu_dropout",
     "restricted_softmax",

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from justjump.ops import reference
+from justjump.ops import native, reference
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.blocks import edge_blocks
 from justjump.ops.dna_native import dna_layer
@@ -79,6 +79,12 @@ def dna_conv(
 def is_packable(x: Tensor, weight: Tensor) -> bool:
     """Whether the native layer serves: edge weights that need a gradient take PyTorch's path."""
     return is_native(x, weight) and len(x) > 0 and not weight.requires_grad
+
+
+def is_sparse(x: Tensor, groups: int, heads: int, edges: int, steps: int, dropout_p: float) -> bool:
+    """Whether a packable layer is faster on rows in the standard layout: heads of 64 bytes, a small graph, dropout."""
+    layout = native.layout._Layout(heads, x.size(-1) // heads, x)
+    return native.layer.is_sparse(layout, groups, edges, steps, dropout_p)
 
 
 def dna_attention(

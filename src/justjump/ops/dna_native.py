@@ -126,9 +126,11 @@ def _(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     last, nodes = attended[-1] if newest is None else newest, attended[0].size(0)
     layout = native.layout._Layout(heads, wq.size(0) * wq.size(1) // heads, last)
-    made = [] if packed else [*attended, *([] if newest is None else [newest])]
+    groups, edges, steps = wq.size(0), col.numel(), native.layer.count_steps(attended)
+    sparse = not packed and native.layer.is_sparse(layout, groups, edges, steps, p)
+    made = [] if packed or sparse else [*attended, *([] if newest is None else [newest])]
     made = [x.new_empty(*x.shape[:-1], layout.stride) for x in made]
-    shapes = native.layer.saved_shapes(layout, wq.size(0), nodes, nodes, native.layer.count_steps(attended))
+    shapes = native.layer.saved_shapes(layout, groups, nodes, nodes, edges, steps, sparse)
     return last.new_empty(nodes, last.size(-1)), [*made, *(last.new_empty(shape) for shape in shapes)]
 
 

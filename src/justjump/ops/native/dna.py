@@ -9,7 +9,7 @@ from torch import Tensor
 
 from justjump.ops.native.checks import _address, _dense, _dropout, _edge_weight, _rows
 from justjump.ops.native.graph import Csc, Csr, _graph
-from justjump.ops.native.layer import keeps_scores
+from justjump.ops.native.layer import keeps
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, empty, threads
 
@@ -123,7 +123,7 @@ def dna_backward(
             _address(grad_query), _address(grad_bias), _address(grad_weight),
             [x.data_ptr() for x in grad_keys or ()], [x.stride(0) for x in grad_keys or ()],
             [x.data_ptr() for x in grad_values or ()], [x.stride(0) for x in grad_values or ()],
-            accumulate, keeps_scores(csr.col.numel(), len(keys), layout, query.dtype), threads(),
+            accumulate, keeps(csr.col.numel(), len(keys), layout), threads(),
         )  # fmt: skip
     return (
         grad_query,

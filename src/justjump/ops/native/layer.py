@@ -15,13 +15,13 @@ from justjump.ops.native.grouped import _group_count
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, empty, threads
 
-# Gradients of the scores of folded layers up to this size stay in the cache between the two passes of backward; larger
-# ones are computed in both.
-KEPT_SCORE_BYTES = 2**23
+# One number for each edge, step and head is kept up to this size: it stays in the cache from one pass to the next. Larger
+# layers compute such numbers again.
+KEPT_BYTES = 2**23
 
 
-def keeps_scores(edges: int, steps: int, layout: _Layout, dtype: torch.dtype) -> bool:
-    return edges * steps * layout.padded * dtype.itemsize <= KEPT_SCORE_BYTES
+def keeps(edges: int, steps: int, layout: _Layout) -> bool:
+    return edges * steps * layout.padded * layout.itemsize <= KEPT_BYTES
 
 
 def folds(groups: int, heads: int) -> bool:
@@ -29,12 +29,29 @@ def folds(groups: int, heads: int) -> bool:
     return groups % heads == 0
 
 
-def saved_shapes(layout: _Layout, groups: int, nodes: int, sources: int, steps: int) -> list[tuple[int, ...]]:
+def is_sparse(layout: _Layout, groups: int, edges: int, steps: int, dropout_p: float) -> bool:
+    """Whether a layer on rows in the standard layout leaves them there and skips what dropout takes.
+
+    So it does where heads are whole cache lines, groups whole vectors, and there are not too many weights to keep. With
+    one head most of a vector would be empty.
+    """
+    lines = layout.channels * layout.itemsize % 64 == 0 and layout.width // groups * layout.itemsize % 32 == 0
+    fits = layout.heads > 1 and folds(groups, layout.heads) and lines
+    return dropout_p > 0 and fits and keeps(edges, steps, layout)
+
+
+def saved_shapes(
+    layout: _Layout, groups: int, nodes: int, sources: int, edges: int, steps: int, sparse: bool
+) -> list[tuple[int, ...]]:
     """Of what forward leaves for backward besides packed rows.
 
-    Separate: queries, keys and values. Folded: queries, folded queries, score bias, aggregate, total weight.
+    Separate: queries, keys and values. Folded: queries, folded queries, score bias, aggregate, total weight. Sparse:
+    the same without queries, then the weights of all edges.
     """
     row, head_row = (nodes, layout.stride), (nodes, layout.padded)
+    if sparse:
+        row = (nodes, layout.width)
+        return [row, head_row, row, head_row, (edges * steps * layout.padded + 64 // layout.itemsize,)]
     if folds(groups, layout.heads):
         return [row, row, head_row, row, head_row]
     return [row, (sources, 2, steps, layout.stride)]
@@ -89,7 +106,9 @@ class Layer:
         self.has_newest = newest is not None
         self.edge_weight = edge_weight
         self.folds = folds(self.groups, heads)
+        self.sparse = not packed and is_sparse(layout, self.groups, edge_weight.numel(), self.steps, dropout_p)
         self.row_size = layout.stride if packed else width
+        self.history_size = width if self.sparse else layout.stride
         self.numbers = (
             heads, layout.channels, self.groups, 1 / math.sqrt(layout.channels), *_dropout(dropout_p, seed),
             edge_weight.data_ptr(), [_address(x) for pair in zip(weights, biases, strict=True) for x in pair],
@@ -104,12 +123,15 @@ class Layer:
         return graph, nodes
 
     def saved_shapes(self, nodes: int) -> list[tuple[int, ...]]:
-        return saved_shapes(self.layout, self.groups, nodes, self.sources, self.steps)
+        edges = self.edge_weight.numel()
+        return saved_shapes(self.layout, self.groups, nodes, self.sources, edges, self.steps, self.sparse)
 
     def saved_addresses(self, saved: Sequence[Tensor]) -> list[int]:
-        """Of queries, keys, folded, bias, aggregate and total, 0 for those the form does not have."""
+        """Of queries, keys, folded, bias, aggregate, total and weights, 0 for those the form does not have."""
         addresses = [x.data_ptr() for x in saved]
-        return [addresses[0], 0, *addresses[1:]] if self.folds else [*addresses, 0, 0, 0, 0]
+        if self.sparse:
+            return [0, 0, *addresses]
+        return [addresses[0], 0, *addresses[1:], 0] if self.folds else [*addresses, 0, 0, 0, 0, 0]
 
     def matrices(self, name: str, tensors: Sequence[Tensor], nodes: int, width: int) -> tuple[list[int], list[int]]:
         """Addresses of the T representations, then of the newest if it is apart, and the distance of their rows."""
@@ -137,14 +159,14 @@ def layer_forward(layer: Layer, csr: Csr, csc: Csc, order: Tensor | None = None)
     Returns:
         ``[N, d]``, and what backward needs: the packed rows if they are made here, then :func:`saved_shapes`
     """
-    call, stride = _kernel("layer", layer.like), layer.layout.stride
+    call = _kernel("layer", layer.like)
     graph, nodes = layer.graph(csr, csc, order)
-    made = [] if layer.packed else [empty(x, *x.shape[:-1], stride) for x in layer.given]
+    made = [] if layer.packed or layer.sparse else [empty(x, *x.shape[:-1], layer.layout.stride) for x in layer.given]
     saved = [empty(layer.like, *shape) for shape in layer.saved_shapes(nodes)]
     out = empty(layer.like, nodes, layer.row_size)
     call(
         graph, *layer.numbers, *layer.matrices("attended", layer.given, nodes, layer.row_size),
-        *layer.matrices("packed", made or layer.given, nodes, stride), layer.saved_addresses(saved), out.data_ptr(),
+        *layer.matrices("packed", made or layer.given, nodes, layer.history_size), layer.saved_addresses(saved), out.data_ptr(),
         0, 0, [], [], [], False, threads(),
     )  # fmt: skip
     return out, [*made, *saved]
@@ -164,15 +186,15 @@ def layer_backward(
         if out is None:
             raise ValueError("out is None, expected the output of the layer")
         _dense("out", out, like.dtype, (nodes, layer.row_size))
-    count = 0 if layer.packed else len(layer.given)
+    count = 0 if layer.packed or layer.sparse else len(layer.given)
     history, saved = saved[:count] or layer.given, saved[count:]
     for shape, x in zip(layer.saved_shapes(nodes), saved, strict=True):
         _dense("saved", x, like.dtype, shape)
     grads = [x for _ in range(3) for x in (torch.empty_like(like), like.new_empty(layout.width))]
     grad_given = [empty(x, *x.shape) for x in layer.given]
-    keep = not layer.folds or keeps_scores(csr.col.numel(), layer.steps, layout, like.dtype)
+    keep = not layer.folds or keeps(csr.col.numel(), layer.steps, layout)
     call(
-        graph, *layer.numbers, [], [], *layer.matrices("packed", history, nodes, layout.stride),
+        graph, *layer.numbers, [], [], *layer.matrices("packed", history, nodes, layer.history_size),
         layer.saved_addresses(saved), 0, _address(out), grad.data_ptr(), [x.data_ptr() for x in grads],
         *layer.matrices("gradient", grad_given, nodes, layer.row_size),
         keep, threads(),

@@ -35,6 +35,7 @@ class _Layout:
         self.heads, self.channels = heads, channels
         self.stride = row_stride(heads, channels, like.dtype)
         self.padded = padded_heads(heads)
+        self.itemsize = like.dtype.itemsize
         self.width = heads * channels
 
 
