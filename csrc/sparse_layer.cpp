@@ -175,6 +175,7 @@ void run_sparse_layer_forward(const Layer<S>& a, int threads) {
     const Plan plan = make_plan(dna.graph.rowptr, dna.graph.rows);
     const Buffer<S> partials = partials_for(dna, plan, d + P);
     const Scratch<S> scratch(a, threads);
+    std::fill(a.kept + score_size(dna), a.kept + score_size(dna) + kAlign<S>, S(0));
     for (const LongRow& row : plan.long_rows) ask(row.row, 1, scratch.block(0, 0));
     parallel_for(static_cast<int64_t>(plan.units.size()), threads, [&](int64_t i, int thread) {
         const Unit& unit = plan.units[i];

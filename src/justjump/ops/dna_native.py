@@ -47,11 +47,12 @@ def dna_layer(
     """
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, weight)
     order = None if native.layer.folds(len(projections.query), heads) else adj.order
-    rest = (*projections, *structure, order, heads, dropout_p, seed, packed, relu)
+    options = (heads, dropout_p, seed, packed, relu)
     if is_traced(*attended, projections[0]):
-        out: Tensor = _forward(newest, list(attended), *rest)[0]
+        out: Tensor = _forward(newest, list(attended), *projections, *structure, order, *options)[0]
     else:
-        out = _Layer.apply(len(attended), *attended, newest, *rest)  # type: ignore[no-untyped-call]
+        fixed = (structure, order, options)
+        out = _Layer.apply(fixed, len(attended), *attended, newest, *projections)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -89,6 +90,7 @@ def _run_backward(
     newest: Tensor | None,
     attended: Sequence[Tensor],
     wq: Tensor,
+    bq: Tensor | None,
     wk: Tensor,
     bk: Tensor | None,
     wv: Tensor,
@@ -109,7 +111,7 @@ def _run_backward(
 
     ``out`` is the output where there is a ReLU.
     """
-    inputs = _inputs(newest, attended, (wq, wk, wv), (None, bk, bv))
+    inputs = _inputs(newest, attended, (wq, wk, wv), (bq, bk, bv))
     layer = native.Layer(*inputs, weight, heads, dropout_p, int(seed), packed, relu=out is not None)
     csr, csc = native.Csr(rowptr, col), native.Csc(colptr, row, position)
     return native.layer_backward(layer, csr, csc, saved, grad.contiguous(), out)
@@ -135,7 +137,7 @@ def _(  # type: ignore[no-untyped-def]
 
 
 @_backward.register_fake
-def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no-untyped-def]
+def _(grad, saved, newest, attended, wq, bq, wk, bk, wv, bv, *_):  # type: ignore[no-untyped-def]
     like, bias = torch.empty_like, wq.new_empty(wq.size(0) * wq.size(1))
     grads = [like(wq), bias, like(wk), like(bias), like(wv), like(bias), *(x.new_empty(x.shape) for x in attended)]
     return grads if newest is None else [*grads, grad.new_empty(grad.shape)]
@@ -143,43 +145,60 @@ def _(grad, saved, newest, attended, wq, wk, bk, wv, bv, *_):  # type: ignore[no
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     newest, attended, wq, bq, wk, bk, wv, bv, *structure, _, ctx.heads, ctx.dropout_p, seed, ctx.packed, relu = inputs
-    ctx.attended, ctx.biased = len(attended), (bq is not None, bk is not None, bv is not None)
+    ctx.attended = len(attended)
     ctx.set_materialize_grads(False)
     out = output[0] if relu else None
-    ctx.save_for_backward(out, newest, wq, wk, bk, wv, bv, *structure, seed, *attended, *output[1])
+    ctx.save_for_backward(seed, *structure, out, newest, wq, bq, wk, bk, wv, bv, *attended, *output[1])
 
 
-def _gradients(ctx: Any, grad: Tensor | None, run: Callable[..., list[Tensor]]) -> tuple[Any, ...]:
-    out, newest, wq, wk, bk, wv, bv, *rest = ctx.saved_tensors
-    structure, seed, attended, saved = rest[:6], rest[6], rest[7 : 7 + ctx.attended], rest[7 + ctx.attended :]
+def _gradients(ctx: Any, grad: Tensor | None, _: Any) -> tuple[Any, ...]:
+    seed, *rest = ctx.saved_tensors
     if grad is None:
         return (None, [None] * ctx.attended) + (None,) * 18
-    options = (ctx.heads, ctx.dropout_p, seed, ctx.packed, out)
-    grads = run(grad, saved, newest, attended, wq, wk, bk, wv, bv, *structure, *options)
+    options = (ctx.heads, ctx.dropout_p, seed, ctx.packed)
+    newest, attended, *parts = _split(ctx, grad, rest[6:], rest[:6], options, _backward)
+    return (newest, attended, *parts) + (None,) * 12
+
+
+def _split(
+    ctx: Any, grad: Tensor, tensors: Sequence[Tensor], structure: Any, options: Any, run: Callable[..., list[Tensor]]
+) -> tuple[Any, ...]:
+    """Gradients of newest, of those attended as a list, and of the weights and biases that there are."""
+    out, newest, wq, bq, wk, bk, wv, bv, *rest = tensors
+    attended, saved = rest[: ctx.attended], rest[ctx.attended :]
+    grads = run(grad, saved, newest, attended, wq, bq, wk, bk, wv, bv, *structure, *options, out)
     weights, grad_attended, grad_newest = grads[:6], grads[6 : 6 + ctx.attended], grads[6 + ctx.attended :]
-    wanted = (True, ctx.biased[0], True, ctx.biased[1], True, ctx.biased[2])
-    parts = [part if is_wanted else None for part, is_wanted in zip(weights, wanted, strict=True)]
-    return (grad_newest[0] if grad_newest else None, grad_attended, *parts) + (None,) * 12
+    parts = [None if part is None else g for part, g in zip((wq, bq, wk, bk, wv, bv), weights, strict=True)]
+    return grad_newest[0] if grad_newest else None, grad_attended, *parts
 
 
-_forward.register_autograd(lambda ctx, grad, _: _gradients(ctx, grad, _backward), setup_context=_setup)
+_forward.register_autograd(_gradients, setup_context=_setup)
 
 
 class _Layer(torch.autograd.Function):
-    """The operation without torch's dispatcher: on a small graph the way through it takes as long as a kernel."""
+    """The operation without torch's dispatcher: on a small graph the way through it takes as long as a kernel.
+
+    What has no gradient comes in one tuple: torch looks at every argument by itself.
+    """
 
     @staticmethod
-    def forward(ctx: Any, count: int, *inputs: Any) -> Tensor:
-        arguments = (inputs[count], inputs[:count], *inputs[count + 1 :])
-        output = _run_forward(*arguments)
-        _setup(ctx, arguments, output)
-        return output[0]
+    def forward(ctx: Any, fixed: Any, count: int, *inputs: Any) -> Tensor:
+        (structure, order, options), attended = fixed, inputs[:count]
+        newest, wq, bq, wk, bk, wv, bv = inputs[count:]
+        out, saved = _run_forward(newest, attended, wq, bq, wk, bk, wv, bv, *structure, order, *options)
+        ctx.attended = count
+        ctx.structure, ctx.options = structure, options[:4]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(out if options[4] else None, newest, wq, bq, wk, bk, wv, bv, *attended, *saved)
+        return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
-        newest, attended, *rest = _gradients(ctx, grad, _run_backward)
-        return None, *attended, newest, *rest
+        if grad is None:
+            return (None,) * (9 + ctx.attended)
+        newest, attended, *parts = _split(ctx, grad, ctx.saved_tensors, ctx.structure, ctx.options, _run_backward)
+        return None, None, *attended, newest, *parts
 
 
 def _inputs(

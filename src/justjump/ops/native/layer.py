@@ -164,10 +164,11 @@ def layer_forward(layer: Layer, csr: Csr, csc: Csc, order: Tensor | None = None)
     made = [] if layer.packed or layer.sparse else [empty(x, *x.shape[:-1], layer.layout.stride) for x in layer.given]
     saved = [empty(layer.like, *shape) for shape in layer.saved_shapes(nodes)]
     out = empty(layer.like, nodes, layer.row_size)
+    given = layer.matrices("attended", layer.given, nodes, layer.row_size)
+    history = layer.matrices("packed", made, nodes, layer.history_size) if made else given
     call(
-        graph, *layer.numbers, *layer.matrices("attended", layer.given, nodes, layer.row_size),
-        *layer.matrices("packed", made or layer.given, nodes, layer.history_size), layer.saved_addresses(saved), out.data_ptr(),
-        0, 0, [], [], [], False, threads(),
+        graph, *layer.numbers, *given, *history, layer.saved_addresses(saved), out.data_ptr(), 0, 0, [], [], [], False,
+        threads(),
     )  # fmt: skip
     return out, [*made, *saved]
 
