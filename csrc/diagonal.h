@@ -41,7 +41,7 @@ JJ_INLINE void diagonal_rows(const Diagonal<S>& a, int64_t row) {
     }
 }
 
-// dot[row] [P]: x . dot_with, head by head.
+// dot[row] [P]: x . dot_with + dot_add, head by head.
 template <class S>
 JJ_INLINE void diagonal_dot(const Diagonal<S>& a, int64_t row) {
     constexpr int L = kPart<S>;
@@ -56,7 +56,7 @@ JJ_INLINE void diagonal_dot(const Diagonal<S>& a, int64_t row) {
                 v[l] += load_part(x + c) * load_part(a.dot_with + c);
         }
         const Part<S> sums = sum_each<S>(v);
-        for (int64_t l = 0; l < L && head + l < P; ++l) dot[head + l] = sums[l];
+        for (int64_t l = 0; l < L && head + l < P; ++l) dot[head + l] = sums[l] + (a.dot_add ? a.dot_add[head + l] : S(0));
     }
 }
 
@@ -92,11 +92,25 @@ JJ_INLINE void diagonal_grad_rows(const Diagonal<S>& a, int64_t first, int64_t l
     for (int k = 0; k < K; ++k) store_part(sums + k * a.block, sum[k]);
 }
 
-// sums: the gradients of weight [d, block] and bias [d], to which those of all rows are added.
+// Adds the rows [first, last) of `x`, each head times its scale, to `sums` [d].
+template <class S>
+JJ_INLINE void add_scaled_rows(const Diagonal<S>& a, const S* x, int64_t stride, const S* scale, int64_t first,
+                               int64_t last, S* sums) {
+    constexpr int L = kPart<S>;
+    const int64_t C = a.layout.channels, d = a.layout.heads * C;
+    for (int64_t j = 0; j < d; j += L) {
+        Part<S> sum = load_part(sums + j);
+        for (int64_t row = first; row < last; ++row)
+            sum += load_part(x + row * stride + j) * (scale ? scale[row * a.layout.padded + j / C] : S(1));
+        store_part(sums + j, sum);
+    }
+}
+
+// sums: the gradients of weight [d, block] and bias [d], then x times x_scale [d], to which those of all rows are added.
 template <class S>
 static void diagonal_weight_grad(const Diagonal<S>& a, S* sums) {
     constexpr int L = kPart<S>;
-    const int64_t C = a.layout.channels, d = a.layout.heads * C;
+    const int64_t d = a.layout.heads * a.layout.channels;
     S* bias = sums + d * a.block;
     for (int64_t first = 0; first < a.rows; first += kGradRows) {
         const int64_t last = first + kGradRows < a.rows ? first + kGradRows : a.rows;
@@ -106,12 +120,8 @@ static void diagonal_weight_grad(const Diagonal<S>& a, S* sums) {
             for (int64_t j = b; j < b + a.block; j += L)
                 for (int64_t c = b; c < b + a.block; c += L)
                     diagonal_grad_rows<S, L>(a, first, last, c, j, sums + c * a.block + (j - b));
-        for (int64_t j = 0; j < d; j += L) {
-            Part<S> sum = load_part(bias + j);
-            for (int64_t row = first; row < last; ++row)
-                sum += load_part(a.grad_y + row * a.grad_y_stride + j) * (a.scale ? a.scale[row * a.layout.padded + j / C] : S(1));
-            store_part(bias + j, sum);
-        }
+        add_scaled_rows(a, a.grad_y, a.grad_y_stride, a.scale, first, last, bias);
+        if (a.x_scale) add_scaled_rows(a, a.x, a.x_stride, a.x_scale, first, last, bias + d);
     }
 }
 

@@ -200,9 +200,11 @@ struct Diagonal {
     bool accumulate = false;      // add to y
     bool relu = false;            // of y
     const S* dot_with = nullptr;  // [d] or null
-    S* dot = nullptr;             // [R, P] or null: x . dot_with, head by head
+    const S* dot_add = nullptr;   // [P] or null
+    S* dot = nullptr;             // [R, P] or null: x . dot_with + dot_add, head by head
     const S* grad_y = nullptr;    // [R, grad_y_stride]
     int64_t grad_y_stride = 0;
+    const S* x_scale = nullptr;   // [R, P] or null: factor of x in a third sum
 };
 
 template <class S>

@@ -1,5 +1,6 @@
 // The sparse form of a DNA layer: rows in the standard layout throughout.
 #include <algorithm>
+#include <vector>
 
 #include "layer.h"
 #include "parallel.h"
@@ -16,58 +17,116 @@ constexpr int64_t kFewRows = 4, kTileRows = 16;
 // Edges ahead of the one at work by source whose target's rows, and whose weights, are prefetched.
 constexpr int64_t kRowsAhead = 3, kWeightsAhead = 8;
 
-// A projection, or with `transpose` the way back: its transposed blocks, without the bias.
-template <class S>
-class Map {
-  public:
-    Map(const Layer<S>& a, const Weights<S>& weights, bool transpose = false) : weight_(0) {
-        a_.layout = a.dna.layout;
-        const int64_t d = a_.layout.heads * a_.layout.channels, block = d / a.groups;
-        a_.block = block;
-        a_.weight = weights.weight;
-        a_.bias = weights.bias;
-        if (!transpose) return;
-        weight_ = Buffer<S>(d * block);
-        for (int64_t i = 0; i < d; ++i)
-            for (int64_t j = 0; j < block; ++j)
-                weight_.get()[(i / block * block + j) * block + i % block] = weights.weight[i * block + j];
-        a_.weight = weight_.get();
-        a_.bias = nullptr;
-        a_.dot_with = weights.bias;
-    }
-
-    // The map of `rows` rows, ready to be changed and run.
-    Diagonal<S> of(const S* x, int64_t x_stride, S* y, int64_t y_stride, int64_t rows) const {
-        Diagonal<S> a = a_;
-        a.rows = rows;
-        a.x = x;
-        a.x_stride = x_stride;
-        a.y = y;
-        a.y_stride = y_stride;
-        return a;
-    }
-
-  private:
-    Diagonal<S> a_;
-    Buffer<S> weight_;
+// Size of a layer's rows and blocks.
+struct Size {
+    int64_t heads, channels, padded, d, block;
+    template <class S>
+    explicit Size(const Layer<S>& a)
+        : heads(a.dna.layout.heads), channels(a.dna.layout.channels), padded(a.dna.layout.padded), d(heads * channels),
+          block(d / a.groups) {}
 };
 
-// Gradients of one projection, summed in chunks of rows.
+// y += x w of one block-diagonal matrix [d, block] and another, or of the transposed of x and the other.
+template <class S>
+void add_product(const Size& size, const S* x, bool transpose, const S* w, S* y) {
+    const int64_t block = size.block;
+    for (int64_t i = 0; i < size.d; ++i) {
+        const int64_t first = i / block * block;
+        for (int64_t k = 0; k < block; ++k) {
+            const S factor = transpose ? x[(first + k) * block + i - first] : x[i * block + k];
+            for (int64_t j = 0; j < block; ++j) y[i * block + j] += factor * w[(first + k) * block + j];
+        }
+    }
+}
+
+// y += x w of a row [d].
+template <class S>
+void add_product(const Size& size, const S* x, const S* w, S* y) {
+    for (int64_t i = 0; i < size.d; ++i)
+        for (int64_t j = 0; j < size.block; ++j) y[i / size.block * size.block + j] += x[i] * w[i * size.block + j];
+}
+
+template <class S>
+std::vector<S> transposed(const Size& size, const S* weight) {
+    std::vector<S> to(size.d * size.block);
+    for (int64_t i = 0; i < size.d; ++i)
+        for (int64_t j = 0; j < size.block; ++j)
+            to[(i / size.block * size.block + j) * size.block + i % size.block] = weight[i * size.block + j];
+    return to;
+}
+
+template <class S>
+std::vector<S> bias_or_zeros(const Size& size, const S* bias) {
+    return bias ? std::vector<S>(bias, bias + size.d) : std::vector<S>(size.d);
+}
+
+// Query and key as one map. The folded query is (x Q + b) K^T = x M + c, its score bias (x Q + b) . k = x . u + e.
+template <class S>
+struct Fold {
+    std::vector<S> map, offset, direction, constant;  // M [d, block], c [d], u [d], e [P]
+
+    Fold(const Layer<S>& a, const Size& size)
+        : map(size.d * size.block), offset(size.d), direction(size.d), constant(size.padded) {
+        const std::vector<S> key = transposed(size, a.key.weight), query = transposed(size, a.query.weight);
+        const std::vector<S> b = bias_or_zeros(size, a.query.bias), k = bias_or_zeros(size, a.key.bias);
+        add_product(size, a.query.weight, false, key.data(), map.data());
+        add_product(size, b.data(), key.data(), offset.data());
+        add_product(size, k.data(), query.data(), direction.data());
+        for (int64_t i = 0; i < size.d; ++i) constant[i / size.channels] += b[i] * k[i];
+    }
+
+    // From the gradients of M, c, u [d * block + 2 d] and e [P] to those of Q, b, K and k.
+    void write(const Layer<S>& a, const Size& size, const S* grad, const S* grad_constant) const {
+        const S *grad_offset = grad + size.d * size.block, *grad_direction = grad_offset + size.d;
+        const std::vector<S> b = bias_or_zeros(size, a.query.bias), k = bias_or_zeros(size, a.key.bias);
+        std::fill(a.query.grad_weight, a.query.grad_weight + size.d * size.block, S(0));
+        std::fill(a.key.grad_weight, a.key.grad_weight + size.d * size.block, S(0));
+        add_product(size, grad, false, a.key.weight, a.query.grad_weight);
+        add_product(size, grad, true, a.query.weight, a.key.grad_weight);
+        for (int64_t i = 0; i < size.d; ++i) {
+            const int64_t first = i / size.block * size.block;
+            for (int64_t j = 0; j < size.block; ++j) {
+                a.query.grad_weight[i * size.block + j] += grad_direction[i] * k[first + j];
+                a.key.grad_weight[i * size.block + j] += grad_offset[i] * b[first + j];
+            }
+            a.query.grad_bias[i] = grad_constant[i / size.channels] * k[i];
+            a.key.grad_bias[i] = grad_constant[i / size.channels] * b[i];
+        }
+        add_product(size, grad_offset, a.key.weight, a.query.grad_bias);
+        add_product(size, grad_direction, a.query.weight, a.key.grad_bias);
+    }
+};
+
+// y = x weight of `rows` rows, ready to be changed and run.
+template <class S>
+Diagonal<S> map_rows(const Layer<S>& a, const S* weight, const S* x, int64_t x_stride, S* y, int64_t y_stride,
+                     int64_t rows) {
+    Diagonal<S> map;
+    map.layout = a.dna.layout;
+    map.block = Size(a).block;
+    map.weight = weight;
+    map.rows = rows;
+    map.x = x;
+    map.x_stride = x_stride;
+    map.y = y;
+    map.y_stride = y_stride;
+    return map;
+}
+
+// Gradients of one map, summed in chunks of rows: weight [d, block], bias [d], and the sum of scaled rows x [d].
 template <class S>
 class MapGrad {
   public:
-    MapGrad(const Layer<S>& a, int64_t chunks) : chunks_(chunks), sums_(0) {
+    MapGrad(const Layer<S>& a, const Size& size, int64_t chunks)
+        : size_(round_up(size.d * (size.block + 2) + size.padded, kAlign<S>)), chunks_(chunks), sums_(chunks * size_) {
         a_.layout = a.dna.layout;
-        const int64_t d = a_.layout.heads * a_.layout.channels;
-        a_.block = d / a.groups;
-        weight_size_ = d * a_.block;
-        bias_size_ = d;
-        size_ = round_up(weight_size_ + d, kAlign<S>);
-        sums_ = Buffer<S>(chunks * size_);
+        a_.block = size.block;
+        constant_ = size.d * (size.block + 2);
     }
     void clear(int64_t chunk) const { std::fill(sum(chunk), sum(chunk + 1), S(0)); }
+    // scale, x_scale: [rows, P] or null. Those of x are summed, too.
     void add(int64_t chunk, const S* x, int64_t x_stride, const S* grad_y, int64_t grad_y_stride, int64_t rows,
-             const S* scale = nullptr) const {
+             const S* scale, const S* x_scale) const {
         Diagonal<S> a = a_;
         a.rows = rows;
         a.x = x;
@@ -75,20 +134,19 @@ class MapGrad {
         a.grad_y = grad_y;
         a.grad_y_stride = grad_y_stride;
         a.scale = scale;
+        a.x_scale = x_scale;
         kernels<S>().diagonal_weight_grad(a, sum(chunk));
+        const int64_t P = a.layout.padded;
+        for (int64_t i = 0; i < rows * P && x_scale; ++i) sum(chunk)[constant_ + i % P] += x_scale[i];
     }
-    // All chunks are there.
-    void write(const Weights<S>& weights) const {
-        const S* total = add_slots(sums_.get(), size_, {0, 0, chunks_});
-        std::copy(total, total + weight_size_, weights.grad_weight);
-        std::copy(total + weight_size_, total + weight_size_ + bias_size_, weights.grad_bias);
-    }
+    // The sums of all chunks, once they are there.
+    const S* total() const { return add_slots(sums_.get(), size_, {0, 0, chunks_}); }
 
   private:
     S* sum(int64_t chunk) const { return sums_.get() + chunk * size_; }
 
+    int64_t size_, chunks_, constant_;
     Diagonal<S> a_;
-    int64_t chunks_, weight_size_, bias_size_, size_;
     Buffer<S> sums_;
 };
 
@@ -132,7 +190,7 @@ class Scratch {
     S* block(int thread, int number) const { return kernel(thread) + kernel_ + number * block_; }
 
   private:
-    static constexpr int kBlocks = 5;
+    static constexpr int kBlocks = 3;
     int64_t kernel_, block_, size_;
     Buffer<S> buffer_;
 };
@@ -151,21 +209,24 @@ Buffer<S> partials_for(Dna<S>& dna, const Plan& plan, int64_t size) {
 // Each row goes from the newest representation to the output before the next few are begun.
 template <class S>
 void run_sparse_layer_forward(const Layer<S>& a, int threads) {
-    const Layout& layout = a.dna.layout;
-    const int64_t d = layout.heads * layout.channels, P = layout.padded;
-    const Map<S> to_query(a, a.query), to_key(a, a.key, true), to_value(a, a.value);
+    const Size size(a);
+    const int64_t d = size.d, P = size.padded;
+    const Fold<S> fold(a, size);
     const Matrix<S> last = newest(a);
-    const auto ask = [&](int64_t first, int64_t rows, S* query) {
-        kernels<S>().diagonal_map(to_query.of(last.row(first), last.stride, query, d, rows));
-        Diagonal<S> fold = to_key.of(query, d, a.folded + first * d, d, rows);
-        fold.dot = a.bias + first * P;
-        kernels<S>().diagonal_map(fold);
+    const auto ask = [&](int64_t first, int64_t rows) {
+        Diagonal<S> map = map_rows(a, fold.map.data(), last.row(first), last.stride, a.folded + first * d, d, rows);
+        map.bias = fold.offset.data();
+        map.dot_with = fold.direction.data();
+        map.dot_add = fold.constant.data();
+        map.dot = a.bias + first * P;
+        kernels<S>().diagonal_map(map);
     };
     const auto finish = [&](int64_t first, int64_t rows) {
-        Diagonal<S> value = to_value.of(a.aggregate + first * d, d, a.out + first * d, d, rows);
-        value.scale = a.total + first * P;
-        value.relu = a.relu;
-        kernels<S>().diagonal_map(value);
+        Diagonal<S> map = map_rows(a, a.value.weight, a.aggregate + first * d, d, a.out + first * d, d, rows);
+        map.bias = a.value.bias;
+        map.scale = a.total + first * P;
+        map.relu = a.relu;
+        kernels<S>().diagonal_map(map);
     };
 
     const History<S> history(a.history);
@@ -176,13 +237,13 @@ void run_sparse_layer_forward(const Layer<S>& a, int threads) {
     const Buffer<S> partials = partials_for(dna, plan, d + P);
     const Scratch<S> scratch(a, threads);
     std::fill(a.kept + score_size(dna), a.kept + score_size(dna) + kAlign<S>, S(0));
-    for (const LongRow& row : plan.long_rows) ask(row.row, 1, scratch.block(0, 0));
+    for (const LongRow& row : plan.long_rows) ask(row.row, 1);
     parallel_for(static_cast<int64_t>(plan.units.size()), threads, [&](int64_t i, int thread) {
         const Unit& unit = plan.units[i];
         if (unit.partial >= 0) return kernels<S>().sparse_forward(dna, unit, scratch.kernel(thread));
         for (int64_t first = unit.row; first < unit.row_end; first += kFewRows) {
             const int64_t rows = std::min(kFewRows, unit.row_end - first);
-            ask(first, rows, scratch.block(thread, 0));
+            ask(first, rows);
             kernels<S>().sparse_forward(dna, {first, first + rows, 0, 0, -1}, scratch.kernel(thread));
             finish(first, rows);
         }
@@ -197,13 +258,14 @@ void run_sparse_layer_forward(const Layer<S>& a, int threads) {
 
 template <class S>
 void run_sparse_layer_backward(const Layer<S>& a, int threads) {
-    const Layout& layout = a.dna.layout;
-    const int64_t N = a.dna.graph.rows, d = layout.heads * layout.channels, P = layout.padded;
+    const Size size(a);
+    const int64_t N = a.dna.graph.rows, d = size.d, P = size.padded;
     const Pieces<S> memory{N * d, N * P, score_size(a.dna)};
     S *grad_aggregate = memory[0], *grad_total = memory[1];
     const GradChunks chunks(N, kFewestRows);
-    const MapGrad<S> key_grad(a, chunks.count), value_grad(a, chunks.count), query_grad(a, chunks.count);
-    const Map<S> from_value(a, a.value, true), to_key(a, a.key), to_query(a, a.query), from_query(a, a.query, true);
+    const MapGrad<S> value_grad(a, size, chunks.count), fold_grad(a, size, chunks.count);
+    const Fold<S> fold(a, size);
+    const std::vector<S> from_value = transposed(size, a.value.weight), unfold = transposed(size, fold.map.data());
     const Matrix<S> from = newest(a), to = a.grad_newest ? a.grad_newest : a.grad_history.back();
     const Scratch<S> scratch(a, threads);
     // The gradient of the output's rows, zero where ReLU has cut.
@@ -214,9 +276,10 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
         return static_cast<const S*>(cut);
     };
     const auto unfold_value = [&](const S* grad, int64_t first, int64_t rows) {
-        Diagonal<S> unfold = from_value.of(grad, d, grad_aggregate + first * d, d, rows);
-        unfold.dot = grad_total + first * P;
-        kernels<S>().diagonal_map(unfold);
+        Diagonal<S> map = map_rows(a, from_value.data(), grad, d, grad_aggregate + first * d, d, rows);
+        map.dot_with = a.value.bias;
+        map.dot = grad_total + first * P;
+        kernels<S>().diagonal_map(map);
     };
 
     const History<S> history(a.history), grad_history(a.grad_history);
@@ -238,16 +301,16 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
     for (const LongRow& row : targets.long_rows) add_slots(dna.partials, dna.partial_size, row);
 
     parallel_for(chunks.count, threads, [&](int64_t i, int thread) {
-        S *cut = scratch.block(thread, 0), *query = scratch.block(thread, 1), *grad_query = scratch.block(thread, 2);
+        S* cut = scratch.block(thread, 0);
         Dna<S> tile = dna;
-        tile.grad_query = scratch.block(thread, 3);
-        tile.grad_bias = scratch.block(thread, 4);
-        key_grad.clear(i), value_grad.clear(i), query_grad.clear(i);
+        tile.grad_query = scratch.block(thread, 1);
+        tile.grad_bias = scratch.block(thread, 2);
+        value_grad.clear(i), fold_grad.clear(i);
         const int64_t end = chunks.first(i + 1);
         for (int64_t first = chunks.first(i); first < end; first += kTileRows) {
             const int64_t rows = std::min(kTileRows, end - first);
             const S* grad = grad_rows(first, rows, cut);
-            value_grad.add(i, a.aggregate + first * d, d, grad, d, rows, a.total + first * P);
+            value_grad.add(i, a.aggregate + first * d, d, grad, d, rows, a.total + first * P, nullptr);
             unfold_value(grad, first, rows);
 
             tile.grad_first = first;
@@ -259,18 +322,17 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
                 std::copy(sum + d, sum + d + P, tile.grad_bias + (row.row - first) * P);
             }
 
-            kernels<S>().diagonal_map(to_query.of(from.row(first), from.stride, query, d, rows));
-            key_grad.add(i, tile.grad_query, d, query, d, rows, tile.grad_bias);
-            Diagonal<S> unfold = to_key.of(tile.grad_query, d, grad_query, d, rows);
-            unfold.scale = tile.grad_bias;
-            kernels<S>().diagonal_map(unfold);
-            query_grad.add(i, from.row(first), from.stride, grad_query, d, rows);
-            kernels<S>().diagonal_map(from_query.of(grad_query, d, to.row(first), to.stride, rows));
+            fold_grad.add(i, from.row(first), from.stride, tile.grad_query, d, rows, nullptr, tile.grad_bias);
+            Diagonal<S> map = map_rows(a, unfold.data(), tile.grad_query, d, to.row(first), to.stride, rows);
+            map.bias = fold.direction.data();
+            map.scale = tile.grad_bias;
+            kernels<S>().diagonal_map(map);
         }
     });
-    key_grad.write(a.key);
-    value_grad.write(a.value);
-    query_grad.write(a.query);
+    const S *value_total = value_grad.total(), *fold_total = fold_grad.total();
+    std::copy(value_total, value_total + d * size.block, a.value.grad_weight);
+    std::copy(value_total + d * size.block, value_total + d * (size.block + 1), a.value.grad_bias);
+    fold.write(a, size, fold_total, fold_total + d * (size.block + 2));
 
     const Plan sources = make_plan(dna.graph.colptr, dna.graph.cols);
     const Buffer<S> source_partials = partials_for(dna, sources, dna.steps * d);
