@@ -18,25 +18,26 @@ JJ_INLINE void prefetch_rows(const S* x, int64_t stride, int64_t rows, int64_t d
 template <class S, int R, int Block>
 JJ_INLINE void diagonal_rows(const Diagonal<S>& a, int64_t row) {
     constexpr int L = kPart<S>;
-    const int64_t C = a.layout.channels, d = a.layout.heads * C, block = Block ? Block : a.block;
+    const int64_t H = a.layout.heads, C = a.layout.channels, block = Block ? Block : a.block;
     const S* x = a.x + row * a.x_stride;
     S* y = a.y + row * a.y_stride;
-    prefetch_rows(x + R * a.x_stride, a.x_stride, R, d);
-    for (int64_t first = 0; first < d; first += block) {
-        for (int64_t j = first; j < first + block; j += L) {
-            Part<S> sum[R];
-            for (int r = 0; r < R; ++r) {
-                sum[r] = Part<S>{};
-                if (a.bias) sum[r] = load_part(a.bias + j) * (a.scale ? a.scale[(row + r) * a.layout.padded + j / C] : S(1));
-                if (a.accumulate) sum[r] += load_part(y + r * a.y_stride + j);
+    prefetch_rows(x + R * a.x_stride, a.x_stride, R, H * C);
+    for (int64_t head = 0; head < H; ++head) {
+        S scale[R];
+        for (int r = 0; r < R; ++r) scale[r] = a.scale ? a.scale[(row + r) * a.layout.padded + head] : S(1);
+        for (int64_t first = head * C; first < (head + 1) * C; first += block) {
+            for (int64_t j = first; j < first + block; j += L) {
+                const Part<S> bias = a.bias ? load_part(a.bias + j) : Part<S>{};
+                const S* weight = a.weight + first * block + (j - first);
+                Part<S> sum[R];
+                for (int r = 0; r < R; ++r) sum[r] = bias * scale[r];
+                for (int64_t c = 0; c < block; ++c) {
+                    const Part<S> w = load_part(weight + c * block);
+                    for (int r = 0; r < R; ++r) sum[r] += x[r * a.x_stride + first + c] * w;
+                }
+                for (int r = 0; r < R; ++r)
+                    store_part(y + r * a.y_stride + j, a.relu ? (sum[r] < S(0) ? Part<S>{} : sum[r]) : sum[r]);
             }
-            const S* weight = a.weight + first * block + (j - first);
-            for (int64_t c = 0; c < block; ++c) {
-                const Part<S> w = load_part(weight + c * block);
-                for (int r = 0; r < R; ++r) sum[r] += x[r * a.x_stride + first + c] * w;
-            }
-            for (int r = 0; r < R; ++r)
-                store_part(y + r * a.y_stride + j, a.relu && !(a.accumulate) ? (sum[r] < S(0) ? Part<S>{} : sum[r]) : sum[r]);
         }
     }
 }
@@ -97,12 +98,16 @@ template <class S>
 JJ_INLINE void add_scaled_rows(const Diagonal<S>& a, const S* x, int64_t stride, const S* scale, int64_t first,
                                int64_t last, S* sums) {
     constexpr int L = kPart<S>;
-    const int64_t C = a.layout.channels, d = a.layout.heads * C;
-    for (int64_t j = 0; j < d; j += L) {
-        Part<S> sum = load_part(sums + j);
-        for (int64_t row = first; row < last; ++row)
-            sum += load_part(x + row * stride + j) * (scale ? scale[row * a.layout.padded + j / C] : S(1));
-        store_part(sums + j, sum);
+    const int64_t C = a.layout.channels, P = a.layout.padded;
+    for (int64_t head = 0; head < a.layout.heads; ++head) {
+        for (int64_t j = head * C; j < (head + 1) * C; j += L) {
+            Part<S> sum = load_part(sums + j);
+            if (scale)
+                for (int64_t row = first; row < last; ++row) sum += load_part(x + row * stride + j) * scale[row * P + head];
+            else
+                for (int64_t row = first; row < last; ++row) sum += load_part(x + row * stride + j);
+            store_part(sums + j, sum);
+        }
     }
 }
 

@@ -197,7 +197,6 @@ struct Diagonal {
     const S* scale = nullptr;     // [R, P] or null: factor of the bias, and of grad_y in the bias gradient
     S* y = nullptr;               // [R, y_stride]
     int64_t y_stride = 0;
-    bool accumulate = false;      // add to y
     bool relu = false;            // of y
     const S* dot_with = nullptr;  // [d] or null
     const S* dot_add = nullptr;   // [P] or null
