@@ -9,11 +9,6 @@ namespace JJ_ISA {
 constexpr int kMapRows = 4;      // rows that share a load of the weight
 constexpr int64_t kGradRows = 16;  // rows that stay in L1 while all blocks pass over them
 
-template <class S>
-JJ_INLINE void prefetch_rows(const S* x, int64_t stride, int64_t rows, int64_t d) {
-    for (int64_t r = 0; r < rows; ++r) prefetch(x + r * stride, d * static_cast<int64_t>(sizeof(S)));
-}
-
 // y of R rows and all channels.
 template <class S, int R, int Block>
 JJ_INLINE void diagonal_rows(const Diagonal<S>& a, int64_t row) {
@@ -21,7 +16,6 @@ JJ_INLINE void diagonal_rows(const Diagonal<S>& a, int64_t row) {
     const int64_t H = a.layout.heads, C = a.layout.channels, block = Block ? Block : a.block;
     const S* x = a.x + row * a.x_stride;
     S* y = a.y + row * a.y_stride;
-    prefetch_rows(x + R * a.x_stride, a.x_stride, R, H * C);
     for (int64_t head = 0; head < H; ++head) {
         S scale[R];
         for (int r = 0; r < R; ++r) scale[r] = a.scale ? a.scale[(row + r) * a.layout.padded + head] : S(1);
@@ -119,8 +113,6 @@ static void diagonal_weight_grad(const Diagonal<S>& a, S* sums) {
     S* bias = sums + d * a.block;
     for (int64_t first = 0; first < a.rows; first += kGradRows) {
         const int64_t last = first + kGradRows < a.rows ? first + kGradRows : a.rows;
-        prefetch_rows(a.x + last * a.x_stride, a.x_stride, kGradRows, d);
-        prefetch_rows(a.grad_y + last * a.grad_y_stride, a.grad_y_stride, kGradRows, d);
         for (int64_t b = 0; b < d; b += a.block)
             for (int64_t j = b; j < b + a.block; j += L)
                 for (int64_t c = b; c < b + a.block; c += L)
