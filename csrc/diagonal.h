@@ -51,7 +51,8 @@ JJ_INLINE void diagonal_dot(const Diagonal<S>& a, int64_t row) {
                 v[l] += load_part(x + c) * load_part(a.dot_with + c);
         }
         const Part<S> sums = sum_each<S>(v);
-        for (int64_t l = 0; l < L && head + l < P; ++l) dot[head + l] = sums[l] + (a.dot_add ? a.dot_add[head + l] : S(0));
+        for (int64_t l = 0; l < L && head + l < P; ++l)
+            dot[head + l] = sums[l] + (a.dot_add ? a.dot_add[head + l] : S(0));
     }
 }
 
@@ -97,7 +98,8 @@ JJ_INLINE void add_scaled_rows(const Diagonal<S>& a, const S* x, int64_t stride,
         for (int64_t j = head * C; j < (head + 1) * C; j += L) {
             Part<S> sum = load_part(sums + j);
             if (scale)
-                for (int64_t row = first; row < last; ++row) sum += load_part(x + row * stride + j) * scale[row * P + head];
+                for (int64_t row = first; row < last; ++row)
+                    sum += load_part(x + row * stride + j) * scale[row * P + head];
             else
                 for (int64_t row = first; row < last; ++row) sum += load_part(x + row * stride + j);
             store_part(sums + j, sum);
@@ -105,7 +107,7 @@ JJ_INLINE void add_scaled_rows(const Diagonal<S>& a, const S* x, int64_t stride,
     }
 }
 
-// sums: the gradients of weight [d, block] and bias [d], then x times x_scale [d], to which those of all rows are added.
+// sums: the gradients of weight [d, block] and bias [d], then x times x_scale [d]; those of all rows are added.
 template <class S>
 static void diagonal_weight_grad(const Diagonal<S>& a, S* sums) {
     constexpr int L = kPart<S>;

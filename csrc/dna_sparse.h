@@ -109,6 +109,18 @@ struct SparseTile : Tile<S> {
     JJ_INLINE int64_t at_head(int64_t h) const { return h * (C ? C : channels); }
     JJ_INLINE int64_t offset(uint32_t lane) const { return at_head(head + (lane & (this->width - 1))); }
     JJ_INLINE const S* row(uint32_t lane) const { return rows[lane >> shift] + offset(lane); }
+    // Numbers of the edges from e on, heads at work, from or to [E, T, P].
+    JJ_INLINE void read(const S* all, S* to, int64_t e, int64_t count) const {
+        for (int64_t i = 0; i < count; ++i)
+            for (int64_t t = 0; t < this->steps; ++t)
+                std::memcpy(this->at(to, t, i), all + place(e + i, t), this->width * sizeof(S));
+    }
+    JJ_INLINE void write(S* from, S* all, int64_t e, int64_t count) const {
+        for (int64_t i = 0; i < count; ++i)
+            for (int64_t t = 0; t < this->steps; ++t)
+                std::memcpy(all + place(e + i, t), this->at(from, t, i), this->width * sizeof(S));
+    }
+    JJ_INLINE int64_t place(int64_t e, int64_t t) const { return (e * this->steps + t) * this->padded + head; }
     JJ_INLINE void find_rows(const Dna<S>& a, int64_t begin, int64_t count) const {
         for (int64_t i = 0; i < count; ++i) {
             const int64_t source = a.graph.col[begin + i];
@@ -131,7 +143,8 @@ JJ_INLINE void add_scaled(S* to, S c, const S* x, int64_t channels) {
 
 // The scores of one row of a head block, from `head` on.
 template <class S, int H, int C>
-JJ_INLINE void sparse_scores(const SparseTile<S, H, C>& tile, const Row<S, H * C>& q, const S* x, const S* bias, S scale, S* to) {
+JJ_INLINE void sparse_scores(const SparseTile<S, H, C>& tile, const Row<S, H * C>& q, const S* x, const S* bias,
+                             S scale, S* to) {
     constexpr int L = kPart<S>;
     for (int64_t first = 0; first < tile.width; first += L) {
         const int64_t head = tile.head + first, left = tile.heads - head;
@@ -175,10 +188,7 @@ JJ_INLINE Vec<S> sparse_weights(const Dna<S>& a, SparseTile<S, H, C>& tile, int6
             store(tile.gradient + t * tile.lanes + i, (Vec<S>)marked);
         }
     }
-    if (!a.kept) return total;
-    for (int64_t i = 0; i < count; ++i)
-        for (int64_t t = 0; t < T; ++t)
-            std::memcpy(a.kept + ((e + i) * T + t) * tile.padded + tile.head, tile.at(tile.gradient, t, i), tile.width * sizeof(S));
+    tile.write(tile.gradient, a.kept, e, count);
     return total;
 }
 
@@ -210,7 +220,8 @@ static void sparse_forward_row(const Dna<S>& a, int64_t row, const Edges& edges,
                     }
                 }
                 for (int64_t t = 0; t < T; ++t)
-                    sparse_scores<S, H, C>(tile, q, tile.rows[t * tile.edges + i], bias, scale, tile.at(tile.score, t, i));
+                    sparse_scores<S, H, C>(tile, q, tile.rows[t * tile.edges + i], bias, scale,
+                                           tile.at(tile.score, t, i));
             }
             const Vec<S> weights = sparse_weights(a, tile, begin, count);
             const Vec<S> before = load_heads(total + head, P);
@@ -228,7 +239,8 @@ static void sparse_forward_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
     const int64_t d = a.layout.heads * a.layout.channels;
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        return sparse_forward_row<S, H, C>(a, unit.row, {unit.edge, unit.edge_end, unit.edge_end}, sums, sums + d, scratch);
+        const Edges edges{unit.edge, unit.edge_end, unit.edge_end};
+        return sparse_forward_row<S, H, C>(a, unit.row, edges, sums, sums + d, scratch);
     }
     for (int64_t v = unit.row; v < unit.row_end; ++v) {
         const Edges edges{a.graph.rowptr[v], a.graph.rowptr[v + 1], a.graph.rowptr[v + 1]};
@@ -272,6 +284,7 @@ static void sparse_target_row(const Dna<S>& a, int64_t row, int64_t first, int64
     constexpr int W = kLanes<S>, L = kPart<S>;
     SparseTile<S, H, C> tile(a, scratch);
     const int64_t P = tile.padded, T = a.steps, d = tile.heads * tile.channels, lanes = tile.lanes;
+    const int64_t bytes = d * static_cast<int64_t>(sizeof(S));
     const Row<S, 0> dout(a.grad_out + row * d);
     const S* dtotal = a.grad_total + row * P;
     for (int64_t i = 0; i < d; i += W) store(dq + i, Vec<S>{});
@@ -287,11 +300,10 @@ static void sparse_target_row(const Dna<S>& a, int64_t row, int64_t first, int64
                 store_first<W>(tile.weight + i * tile.width, w, tile.width);
                 if (head == 0 && begin + i + a.ahead < a.graph.edges) {
                     const int64_t next = a.graph.col[begin + i + a.ahead];
-                    for (int64_t t = 0; t < T; ++t) prefetch(a.key[t] + next * a.key_stride[t], d * static_cast<int64_t>(sizeof(S)));
+                    for (int64_t t = 0; t < T; ++t) prefetch(a.key[t] + next * a.key_stride[t], bytes);
                 }
-                for (int64_t t = 0; t < T; ++t)
-                    std::memcpy(tile.at(tile.score, t, i), a.kept + ((begin + i) * T + t) * P + head, tile.width * sizeof(S));
             }
+            tile.read(a.kept, tile.score, begin, count);
             tile.fill(count);
             for (int64_t i = 0; i < count * tile.width; i += W) {
                 uint32_t any = 0;
@@ -318,9 +330,7 @@ static void sparse_target_row(const Dna<S>& a, int64_t row, int64_t first, int64
             }
             const Vec<S> dscores = sparse_score_gradients(a, tile, count);
             store_heads(dbias + head, load_heads(dbias + head, P) + sum_channels<S>(dscores, P), a.layout, head);
-            for (int64_t i = 0; i < count; ++i)
-                for (int64_t t = 0; t < T; ++t)
-                    std::memcpy(a.grad_score + ((begin + i) * T + t) * P + head, tile.at(tile.score, t, i), tile.width * sizeof(S));
+            tile.write(tile.score, a.grad_score, begin, count);
             for (int64_t n = 0; n < tile.listed_any; ++n) {
                 const uint32_t lane = tile.any[n];
                 const int64_t offset = tile.offset(lane);

@@ -19,7 +19,17 @@ if not native.available():
     pytest.skip(native.why_not(), allow_module_level=True)
 
 # Heads, channels a head, groups; sparse in float32 and float64.
-SIZES = [(2, 16, 2), (3, 16, 3), (5, 16, 10), (8, 16, 8), (8, 16, 16), (16, 16, 32), (17, 16, 17), (4, 32, 8), (2, 48, 4)]
+SIZES = [
+    (2, 16, 2),
+    (3, 16, 3),
+    (5, 16, 10),
+    (8, 16, 8),
+    (8, 16, 16),
+    (16, 16, 32),
+    (17, 16, 17),
+    (4, 32, 8),
+    (2, 48, 4),
+]
 
 
 def is_sparse(
@@ -157,10 +167,14 @@ def test_extreme_scores(isa: str) -> None:
             reference.grouped_linear(x, w).view(*x.shape[:-1], 4, 16)
             for x, w in zip((wide[0][:, -1], wide[0], wide[0]), wide[1:], strict=True)
         )
-        expected, _ = reference.dna_attention(query, key, value, adj.rowptr, adj.col, torch.ones(adj.num_edges).double(), 0.5, 3)
+        expected, _ = reference.dna_attention(
+            query, key, value, adj.rowptr, adj.col, torch.ones(adj.num_edges).double(), 0.5, 3
+        )
         # The largest score of a head takes all: rounding of scores of 1e8 moves nothing.
         assert torch.isfinite(out).all()
-        torch.testing.assert_close(out.double(), expected.flatten(1), rtol=1e-4, atol=1e-4 * expected.abs().max().item())
+        torch.testing.assert_close(
+            out.double(), expected.flatten(1), rtol=1e-4, atol=1e-4 * expected.abs().max().item()
+        )
 
 
 def random_layer() -> tuple[Adjacency, Tensor, ops.Projections, Tensor]:

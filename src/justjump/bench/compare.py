@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import torch
 
-from justjump.bench.cases import CASES
+from justjump.bench.cases import ATTENTION_DROPOUT, CASES
 from justjump.experiments.paper import DATASETS
-from justjump.ops import native
+from justjump.ops import is_sparse, native
 
 SIDES = ("pyg", "ours")
 
@@ -142,7 +142,8 @@ def work(case: str) -> tuple[float, float]:
 
     Forward gathers T rows an edge (2 T where keys and values are apart), the pass for the query T, the pass for the
     history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where the gradients of
-    the scores are kept), for the history four.
+    the scores are kept), for the history four. In the sparse form backward takes the heads of which dropout has left a
+    weight, and of the sums and products with weights those that it has left.
     """
     c = CASES[case]
     if not c.kind.startswith("DNA"):
@@ -150,7 +151,14 @@ def work(case: str) -> tuple[float, float]:
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
     folded = c.groups % c.heads == 0
     lengths = [c.steps] if c.kind.endswith("layer") else range(1, c.steps + 1)
-    gathered = sum(4 * c.channels * edges * ((2 if folded else 3) * t + 2) for t in lengths)
-    kept = [not folded or 4 * edges * t * c.heads <= native.layer.KEPT_BYTES for t in lengths]
-    flop = sum((14 if keep else 18) * c.channels * edges * t for t, keep in zip(lengths, kept, strict=True))
-    return float(gathered), float(flop)
+    rows = operations = 0.0  # an edge
+    for t in lengths:
+        if is_sparse(torch.empty(0, c.channels), c.groups, c.heads, edges, t, ATTENTION_DROPOUT):
+            left, heads = 1 - ATTENTION_DROPOUT, 1 - ATTENTION_DROPOUT**t
+            rows += t + heads * t + heads * 2
+            operations += t * (2 + 4 * left + 6 * heads)
+        else:
+            kept = not folded or 4 * edges * t * c.heads <= native.layer.KEPT_BYTES
+            rows += (2 if folded else 3) * t + 2
+            operations += t * (14 if kept else 18)
+    return 4 * c.channels * edges * rows, c.channels * edges * operations

@@ -200,7 +200,7 @@ class NodeClassifier(nn.Module):
 
     def _is_sparse(self, h: Tensor, adj: Adjacency) -> bool:
         config = self.config
-        dropout = self.convs[0].multi_head.dropout if self.training else 0.0
+        dropout = config.attention_dropout if self.training else 0.0
         return ops.is_sparse(h, config.groups, config.heads, adj.num_edges, config.layers, dropout)
 
     def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:

@@ -185,7 +185,8 @@ class _Layer(torch.autograd.Function):
     def forward(ctx: Any, fixed: Any, count: int, *inputs: Any) -> Tensor:
         (structure, order, options), attended = fixed, inputs[:count]
         newest, wq, bq, wk, bk, wv, bv = inputs[count:]
-        out, saved = _run_forward(newest, attended, wq, bq, wk, bk, wv, bv, *structure, order, *options)
+        arguments = (newest, attended, wq, bq, wk, bk, wv, bv, *structure, order, *options)
+        out, saved = _run_forward(*arguments)
         ctx.attended = count
         ctx.structure, ctx.options = structure, options[:4]
         ctx.set_materialize_grads(False)

@@ -15,8 +15,8 @@ from justjump.ops.native.grouped import _group_count
 from justjump.ops.native.layout import _Layout
 from justjump.ops.native.module import _kernel, empty, threads
 
-# One number for each edge, step and head is kept up to this size: it stays in the cache from one pass to the next. Larger
-# layers compute such numbers again.
+# One number for each edge, step and head is kept up to this size: it stays in the cache from one pass to the next.
+# Larger layers compute such numbers again.
 KEPT_BYTES = 2**23
 
 
