@@ -18,6 +18,7 @@ sys.exit(
             "no:cacheprovider",
             "tests/ops/test_native.py",
             "tests/ops/test_native_layer.py",
+            "tests/ops/test_sparse_layer.py",
             "--deselect",
             "tests/ops/test_native.py::test_environment_forces_isa",
         ]

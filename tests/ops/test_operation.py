@@ -111,3 +111,10 @@ def test_spmm_refuses_what_it_cannot_multiply() -> None:
         ops.spmm(adj, torch.ones(10, 2, dtype=torch.int64))
     with pytest.raises(ValueError, match=r"weight has shape \[1\], expected \[40\]"):
         ops.spmm(adj, torch.ones(10, 2), torch.ones(1))
+
+
+def test_rows_are_a_matrix() -> None:
+    for function in (ops.dropout, ops.relu_dropout):
+        with pytest.raises(ValueError, match=r"x has shape \[3\], expected \[rows, channels\]"):
+            function(torch.ones(3), 0.5)
+    assert ops.pack(torch.ones(0, 2, 8), 4).shape == (0, 2, 16)

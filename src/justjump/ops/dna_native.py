@@ -1,6 +1,6 @@
-"""The whole DNA layer on the native kernels, in their packed layout.
+"""The whole DNA layer on the native kernels, in their packed layout or in the standard one.
 
-Two forms give the same numbers:
+Three forms give the same numbers:
 
 separate
     keys and values of all T representations are projected per node, then gathered per edge.
@@ -8,6 +8,9 @@ folded
     where every head sees its own channels only (groups a multiple of heads), the projections commute with the
     attention: ``q . (K x + b) = (K^T q) . x + q . b`` and ``sum a (V x + b) = V (sum a x) + (sum a) b``. The query is
     projected once more and the aggregate once per node; keys and values are never formed.
+sparse
+    folded, where besides a head fills whole cache lines, dropout is on and the graph is small: rows stay in the standard
+    layout, and what dropout takes is skipped. See ``csrc/dna_sparse.h``.
 """
 
 from collections.abc import Callable, Sequence

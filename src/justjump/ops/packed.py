@@ -18,7 +18,7 @@ def is_native(*tensors: Tensor) -> bool:
 def pack(x: Tensor, heads: int) -> Tensor:
     """Standard to packed layout, see :mod:`justjump.ops.native`. ``[..., H * C] -> [..., stride]``"""
     packed: Tensor = _pack(x.reshape(-1, x.size(-1)), heads)
-    return packed if x.dim() == 2 else packed.view(*x.shape[:-1], -1)
+    return packed if x.dim() == 2 else packed.view(*x.shape[:-1], packed.size(-1))
 
 
 def unpack(x: Tensor, heads: int, channels: int) -> Tensor:
@@ -62,5 +62,7 @@ _unpack.register_autograd(lambda ctx, grad: (_pack(grad, ctx.heads), None, None)
 
 def contiguous_rows(x: Tensor) -> Tensor:
     """``x`` ``[R, d]`` with contiguous rows that don't overlap, copied only where they aren't."""
+    if x.dim() != 2:
+        raise ValueError(f"x has shape {list(x.shape)}, expected [rows, channels]")
     x = x.resolve_neg()
     return x if x.stride(1) == 1 and x.stride(0) >= x.size(1) else x.contiguous()
