@@ -17,10 +17,12 @@ from justjump.experiments.paper import DATASETS
 from justjump.nn import DNAConv, GATConv, GCNConv, ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train import Protocol, prepare
-from justjump.train.loop import make_optimizer
+from justjump.train.inputs import Inputs
+from justjump.train.loop import make_optimizer, train_epoch
 
 Step = Callable[[], Tensor]
 ATTENTION_DROPOUT = 0.8
+TRAINED = 5  # every fifth node is in the loss of a step
 
 
 @dataclass(frozen=True)
@@ -167,31 +169,43 @@ class PygNetwork(nn.Module):
 
 
 def _step(case: Case, side: str, graph: Graph) -> Step:
+    """A step of training on a fifth of the nodes; without training, the logits of all.
+
+    Ours is that of ``justjump.fit``, which computes the last layer for those nodes alone.
+    """
     config = ModelConfig("dna", case.steps, case.channels, case.heads, case.groups)
-    ours: nn.Module = NodeClassifier(config, graph.num_features, graph.num_classes)
-    labels = torch.from_numpy(graph.labels)
-    x: Any
-    structure: Any
+    ours = NodeClassifier(config, graph.num_features, graph.num_classes)
+    nodes = torch.arange(0, graph.num_nodes, TRAINED)
     if side == "ours":
-        inputs = prepare(graph)
-        x, structure, model = inputs.x, inputs.adj, ours
-    else:
-        features = graph.features
-        x = torch.from_numpy(features if isinstance(features, np.ndarray) else features.toarray())
-        structure = torch.from_numpy(graph.edge_index)
-        model = PygNetwork(case, graph.num_features, graph.num_classes)
-        state = ours.state_dict()
-        model.load_state_dict({**state, "lin_in.weight": state["lin_in.weight"].T})
+        return _our_step(ours, prepare(graph), nodes)
+    features = graph.features
+    x = torch.from_numpy(features if isinstance(features, np.ndarray) else features.toarray())
+    edge_index, labels = torch.from_numpy(graph.edge_index), torch.from_numpy(graph.labels)
+    model, state = PygNetwork(case, graph.num_features, graph.num_classes), ours.state_dict()
+    model.load_state_dict({**state, "lin_in.weight": state["lin_in.weight"].T})
     optimizer = make_optimizer(model, Protocol())
-    nodes = torch.arange(0, graph.num_nodes, 5)
 
     def step() -> Tensor:
         optimizer.zero_grad()
-        logits: Tensor = model(x, structure)
+        logits: Tensor = model(x, edge_index)
         if model.training:
             F.cross_entropy(logits[nodes], labels[nodes]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         return logits.detach()
+
+    step.layer = model  # type: ignore[attr-defined]
+    return step
+
+
+def _our_step(model: NodeClassifier, inputs: Inputs, nodes: Tensor) -> Step:
+    optimizer, targets = make_optimizer(model, Protocol()), inputs.adj.toward(nodes)
+
+    def step() -> Tensor:
+        if model.training:
+            return torch.tensor(train_epoch(model, optimizer, inputs, targets))
+        with torch.no_grad():
+            logits: Tensor = model(inputs.x, inputs.adj)
+        return logits
 
     step.layer = model  # type: ignore[attr-defined]
     return step

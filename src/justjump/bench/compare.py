@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from justjump.bench.cases import ATTENTION_DROPOUT, CASES
+from justjump.bench.cases import ATTENTION_DROPOUT, CASES, TRAINED
 from justjump.experiments.paper import DATASETS
 from justjump.ops import is_sparse, native
 
@@ -143,22 +143,23 @@ def work(case: str) -> tuple[float, float]:
     Forward gathers T rows an edge (2 T where keys and values are apart), the pass for the query T, the pass for the
     history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where the gradients of
     the scores are kept), for the history four. In the sparse form backward takes the heads of which dropout has left a
-    weight, and of the sums and products with weights those that it has left.
+    weight, and of the sums and products with weights those that it has left. The last layer of a step has the edges to
+    the nodes in the loss, about one in ``TRAINED``.
     """
     c = CASES[case]
     if not c.kind.startswith("DNA"):
         return 0.0, 0.0
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
-    folded = c.groups % c.heads == 0
-    lengths = [c.steps] if c.kind.endswith("layer") else range(1, c.steps + 1)
-    rows = operations = 0.0  # an edge
-    for t in lengths:
+    folded, is_layer = c.groups % c.heads == 0, c.kind.endswith("layer")
+    gathered = operations = 0.0
+    for t in [c.steps] if is_layer else range(1, c.steps + 1):
+        n = edges if is_layer or t < c.steps else edges / TRAINED
         if is_sparse(torch.empty(0, c.channels), c.groups, c.heads, edges, t, ATTENTION_DROPOUT):
             left, heads = 1 - ATTENTION_DROPOUT, 1 - ATTENTION_DROPOUT**t
-            rows += t + heads * t + heads * 2
-            operations += t * (2 + 4 * left + 6 * heads)
+            gathered += n * (t + heads * t + heads * 2)
+            operations += n * t * (2 + 4 * left + 6 * heads)
         else:
-            kept = not folded or 4 * edges * t * c.heads <= native.layer.KEPT_BYTES
-            rows += (2 if folded else 3) * t + 2
-            operations += t * (14 if kept else 18)
-    return 4 * c.channels * edges * rows, c.channels * edges * operations
+            kept = not folded or 4 * n * t * c.heads <= native.layer.KEPT_BYTES
+            gathered += n * ((2 if folded else 3) * t + 2)
+            operations += n * t * (14 if kept else 18)
+    return 4 * c.channels * gathered, c.channels * operations

@@ -9,8 +9,8 @@ folded
     attention: ``q . (K x + b) = (K^T q) . x + q . b`` and ``sum a (V x + b) = V (sum a x) + (sum a) b``. The query is
     projected once more and the aggregate once per node; keys and values are never formed.
 sparse
-    folded, where besides a head fills whole cache lines, dropout is on and the graph is small: rows stay in the standard
-    layout, and what dropout takes is skipped. See ``csrc/dna_sparse.h``.
+    folded, where besides a head fills whole cache lines, dropout is on and the graph is small: rows stay in the
+    standard layout, and what dropout takes is skipped. See ``csrc/dna_sparse.h``.
 """
 
 from collections.abc import Callable, Sequence
