@@ -67,7 +67,7 @@ def test_any_layer(isa: str, data: st.DataObject) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [(8, 4, 16), (8, 4, 2)], ids=["folded", "separate"])
+@pytest.mark.parametrize("size", [(8, 4, 16), (8, 4, 2), (8, 16, 16)], ids=["folded", "separate", "sparse"])
 @pytest.mark.parametrize("packed", [False, True], ids=["standard", "packed"])
 def test_threads_give_the_same_bits(isa: str, threads, size: tuple[int, int, int], packed: bool) -> None:  # type: ignore[no-untyped-def]
     generator = torch.Generator().manual_seed(1)

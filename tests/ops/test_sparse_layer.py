@@ -86,24 +86,6 @@ def test_any_sparse_layer(isa: str, data: st.DataObject) -> None:
     check(adj, (heads, channels, groups), data.draw(st.integers(1, 5)), dtype, p, **flags)
 
 
-def test_threads_give_the_same_bits(isa: str, threads) -> None:  # type: ignore[no-untyped-def]
-    generator = torch.Generator().manual_seed(1)
-    ends = torch.randint(900, (2, 7000), generator=generator)
-    ends[0, :1500] = ends[1, -1500:] = 3  # a hub in each direction
-    adj = Adjacency.build(ends, num_nodes=900)
-    for dtype in (torch.float32, torch.float64):
-        history, _, weights, biases, grad = tensors(900, 8, 16, 16, 3, True, dtype)
-        edge_weight = edge_weights(adj, dtype).detach()
-        arguments = (adj, history, None, weights, biases, edge_weight, 8, 0.8, 3, grad, False, True)
-        threads(1)
-        out, grads = run(*arguments)
-        for number in (2, 3, 70):
-            threads(number)
-            again, again_grads = run(*arguments)
-            for x, y in zip([out, *grads], [again, *again_grads], strict=True):
-                assert torch.equal(x, y)
-
-
 def test_fewer_targets_than_sources(isa: str) -> None:
     """And rows any distance apart: the same numbers as with all targets."""
     adj, targets = make_graph("small"), 7
