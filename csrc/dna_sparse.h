@@ -1,15 +1,14 @@
 // The folded DNA attention of rows in the standard layout, where the channels of a head fill whole cache lines.
 //
-// Dropout takes most of the weights. Here a head is read by itself, so what dropout has taken is neither read nor
-// multiplied: with p = 0.8 that leaves a fifth of the weighted sums. Forward keeps the weights for backward, in CSR
-// order, and marks those that take part by their sign. Besides the kept ones these are weights of zero and NaN, so that
-// infinite and undefined numbers spread as they do without shortcuts.
+// Dropout takes most of the weights. Here a head is read by itself, so what dropout has taken is left out: with p = 0.8
+// four fifths of the weighted sums of forward and of their gradients, and in backward all of a head that has no weight
+// left. Forward keeps the weights for backward, in CSR order, and marks those that take part by their sign. Besides the
+// ones that dropout left these are weights of zero and NaN, so that NaN in a row reaches the output without fail.
 #pragma once
 
 #include <cstring>
 
 #include "dna_attention.h"
-#include "dna_forward.h"
 #include "part.h"
 
 namespace jj {
@@ -192,9 +191,10 @@ JJ_INLINE Vec<S> sparse_weights(const Dna<S>& a, SparseTile<S, H, C>& tile, int6
     return total;
 }
 
-// Sums the edges of a row into `out` [d] and `total` [P].
+// Sums the edges [first, last) of a row into `out` [d] and `total` [P].
 template <class S, int H, int C>
-static void sparse_forward_row(const Dna<S>& a, int64_t row, const Edges& edges, S* out, S* total, S* scratch) {
+static void sparse_forward_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, S* out, S* total,
+                               S* scratch) {
     constexpr int W = kLanes<S>;
     SparseTile<S, H, C> tile(a, scratch);
     const int64_t P = tile.padded, T = a.steps, d = tile.heads * tile.channels;
@@ -204,8 +204,8 @@ static void sparse_forward_row(const Dna<S>& a, int64_t row, const Edges& edges,
     for (int64_t i = 0; i < d; i += W) store(out + i, Vec<S>{});
     clear_heads(total, P);
 
-    for (int64_t begin = edges.first; begin < edges.last; begin += tile.edges) {
-        const int64_t left = edges.last - begin, count = left < tile.edges ? left : tile.edges;
+    for (int64_t begin = first; begin < last; begin += tile.edges) {
+        const int64_t count = last - begin < tile.edges ? last - begin : tile.edges;
         tile.find_rows(a, begin, count);
         for (int64_t head = 0; head < P; head += W) {
             tile.begin(head);
@@ -213,9 +213,8 @@ static void sparse_forward_row(const Dna<S>& a, int64_t row, const Edges& edges,
             for (int64_t i = 0; i < count; ++i) {
                 if (head == 0) {
                     tile.set_edge(a, i, begin + i);
-                    const int64_t ahead = edges.ahead(begin + i, a.ahead);
-                    if (ahead < a.graph.edges) {
-                        const int64_t next = a.graph.col[ahead];
+                    if (begin + i + a.ahead < a.graph.edges) {
+                        const int64_t next = a.graph.col[begin + i + a.ahead];
                         for (int64_t t = 0; t < T; ++t) prefetch(a.key[t] + next * a.key_stride[t], bytes);
                     }
                 }
@@ -239,17 +238,16 @@ static void sparse_forward_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
     const int64_t d = a.layout.heads * a.layout.channels;
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        const Edges edges{unit.edge, unit.edge_end, unit.edge_end};
-        return sparse_forward_row<S, H, C>(a, unit.row, edges, sums, sums + d, scratch);
+        return sparse_forward_row<S, H, C>(a, unit.row, unit.edge, unit.edge_end, sums, sums + d, scratch);
     }
     for (int64_t v = unit.row; v < unit.row_end; ++v) {
-        const Edges edges{a.graph.rowptr[v], a.graph.rowptr[v + 1], a.graph.rowptr[v + 1]};
-        sparse_forward_row<S, H, C>(a, v, edges, a.out + v * d, a.total + v * a.layout.padded, scratch);
+        const int64_t first = a.graph.rowptr[v], last = a.graph.rowptr[v + 1];
+        sparse_forward_row<S, H, C>(a, v, first, last, a.out + v * d, a.total + v * a.layout.padded, scratch);
     }
 }
 
 // From the weights that forward kept and the gradients g of those that take part (tile.gradient, zero elsewhere) to
-// scale * ds in tile.score: dna_gradient.h.
+// scale * ds in tile.score (dna_gradient.h), whose sum per lane is returned.
 template <class S, int H, int C>
 JJ_INLINE Vec<S> sparse_score_gradients(const Dna<S>& a, const SparseTile<S, H, C>& tile, int64_t count) {
     constexpr int W = kLanes<S>;

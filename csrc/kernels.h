@@ -72,6 +72,7 @@ struct Graph {
     JJ_INLINE int64_t at(int64_t i) const { return order ? order[i] : i; }
 };
 
+// In the sparse form all rows are [d] where others have [stride].
 template <class S>
 struct Dna {
     Graph graph;
@@ -79,7 +80,7 @@ struct Dna {
     Dropout<S> dropout;
     int64_t steps = 0;  // T
     S scale = 1;
-    int64_t ahead = 1, ahead_back = 1;  // edges to prefetch ahead by target and by source
+    int64_t ahead = 1, ahead_back = 1;  // edges to prefetch ahead by target and by source; sparse: rows and weights
     bool folded = false;          // keys and values are the same rows, and there is a bias
     const S* weight = nullptr;    // [E], null: ones
     const S* query = nullptr;     // [N, stride]
@@ -93,7 +94,7 @@ struct Dna {
     bool relu = false;       // negative sums become zero
     S* total = nullptr;      // [N, P], folded only: the sum of the weights
     S* attention = nullptr;  // [E, T, H] or null: the weights before dropout
-    S* kept = nullptr;       // [E, T, P] and a cache line: dna_sparse.h, whose rows are [d] and not [stride]
+    S* kept = nullptr;       // [E, T, P] and a cache line, sparse only
     // backward
     const S* grad_out = nullptr;    // [N, stride]
     const S* grad_total = nullptr;  // [N, P], folded only

@@ -39,7 +39,7 @@ struct Layer {
     // As given, packed or not, and packed: the same where the caller's rows are packed, else written by forward.
     // The newest is the last of the history where `newest` is null.
     bool packed = false;
-    bool sparse = false;  // then history and newest are the caller's
+    bool sparse = false;  // then history and newest are the caller's, and `given` and `keep_scores` mean nothing
     std::vector<Matrix<const S>> given;  // T of [M]
     Matrix<const S> given_newest;        // [N]
     std::vector<Matrix<S>> history;
@@ -65,7 +65,6 @@ template <class S>
 void run_layer_forward(const Layer<S>& a, int threads);
 template <class S>
 void run_layer_backward(const Layer<S>& a, int threads);
-
 
 // The sparse form: sparse_layer.cpp.
 template <class S>

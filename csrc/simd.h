@@ -126,7 +126,7 @@ JJ_INLINE Vec<S> load_heads(const S* p, int64_t padded) {
 }
 
 template <int P, class V, class E, int... I>
-JJ_INLINE void store_part(E* p, V v, std::integer_sequence<int, I...>) {
+JJ_INLINE void store_lanes(E* p, V v, std::integer_sequence<int, I...>) {
     typedef E Part __attribute__((vector_size(P * sizeof(E))));
     const Part part = __builtin_shufflevector(v, v, I...);
     std::memcpy(p, &part, sizeof part);
@@ -139,7 +139,7 @@ JJ_INLINE void store_first(E* p, V v, int64_t lanes) {
         *p = v[0];
     } else {
         if (lanes >= W)
-            store_part<W>(p, v, std::make_integer_sequence<int, W>());
+            store_lanes<W>(p, v, std::make_integer_sequence<int, W>());
         else
             store_first<W / 2>(p, v, lanes);
     }

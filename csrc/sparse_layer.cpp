@@ -19,10 +19,10 @@ constexpr int64_t kRowsAhead = 3, kWeightsAhead = 8;
 
 // Size of a layer's rows and blocks.
 struct Size {
-    int64_t heads, channels, padded, d, block;
+    int64_t channels, padded, d, block;
     template <class S>
     explicit Size(const Layer<S>& a)
-        : heads(a.dna.layout.heads), channels(a.dna.layout.channels), padded(a.dna.layout.padded), d(heads * channels),
+        : channels(a.dna.layout.channels), padded(a.dna.layout.padded), d(a.dna.layout.heads * channels),
           block(d / a.groups) {}
 };
 
@@ -183,7 +183,7 @@ template <class S>
 class Scratch {
   public:
     Scratch(const Layer<S>& a, int threads)
-        : kernel_(tile_scratch<S>(a.dna.steps) + (3 + 3 * a.dna.steps) * 8 * kAlign<S>),
+        : kernel_(2 * tile_scratch<S>(a.dna.steps)),  // a tile, and no more for its lists: SparseTile
           block_(kTileRows * a.dna.layout.stride), size_(kernel_ + kBlocks * block_ + kAlign<S>),
           buffer_(size_ * threads) {}
     S* kernel(int thread) const { return buffer_.get() + thread * size_; }
@@ -294,6 +294,7 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
     std::vector<Unit> pieces;
     for (const Unit& unit : targets.units)
         if (unit.partial >= 0) pieces.push_back(unit);
+    // Long rows in pieces first, which need what the loop below computes for the others, and for them again.
     for (const LongRow& row : targets.long_rows) unfold_value(grad_rows(row.row, 1, scratch.block(0, 0)), row.row, 1);
     parallel_for(static_cast<int64_t>(pieces.size()), threads, [&](int64_t i, int thread) {
         kernels<S>().sparse_target(dna, pieces[i], scratch.kernel(thread));
@@ -307,6 +308,8 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
         tile.grad_bias = scratch.block(thread, 2);
         value_grad.clear(i), fold_grad.clear(i);
         const int64_t end = chunks.first(i + 1);
+        auto long_row = std::lower_bound(targets.long_rows.begin(), targets.long_rows.end(), chunks.first(i),
+                                         [](const LongRow& row, int64_t first) { return row.row < first; });
         for (int64_t first = chunks.first(i); first < end; first += kTileRows) {
             const int64_t rows = std::min(kTileRows, end - first);
             const S* grad = grad_rows(first, rows, cut);
@@ -315,11 +318,10 @@ void run_sparse_layer_backward(const Layer<S>& a, int threads) {
 
             tile.grad_first = first;
             kernels<S>().sparse_target(tile, {first, first + rows, 0, 0, -1}, scratch.kernel(thread));
-            for (const LongRow& row : targets.long_rows) {
-                if (row.row < first || row.row >= first + rows) continue;
-                const S* sum = dna.partials + row.first * dna.partial_size;
-                std::copy(sum, sum + d, tile.grad_query + (row.row - first) * d);
-                std::copy(sum + d, sum + d + P, tile.grad_bias + (row.row - first) * P);
+            for (; long_row != targets.long_rows.end() && long_row->row < first + rows; ++long_row) {
+                const S* sum = dna.partials + long_row->first * dna.partial_size;
+                std::copy(sum, sum + d, tile.grad_query + (long_row->row - first) * d);
+                std::copy(sum + d, sum + d + P, tile.grad_bias + (long_row->row - first) * P);
             }
 
             fold_grad.add(i, from.row(first), from.stride, tile.grad_query, d, rows, nullptr, tile.grad_bias);

@@ -12,7 +12,8 @@ from justjump import ops
 from justjump.nn import DNAConv
 from justjump.ops import native, reference
 from justjump.ops.adjacency import Adjacency
-from layer_helpers import check, run, tensors
+from layer_helpers import check as check_layer
+from layer_helpers import run, tensors
 from native_helpers import edge_weights, make_graph, views
 
 if not native.available():
@@ -36,6 +37,12 @@ def is_sparse(
     heads: int, channels: int, groups: int, p: float = 0.8, edges: int = 100, dtype: torch.dtype = torch.float32
 ) -> bool:
     return ops.is_sparse(torch.zeros(1, heads * channels, dtype=dtype), groups, heads, edges, 4, p)
+
+
+def check(adj, size, steps, dtype, p, **options):  # type: ignore[no-untyped-def]
+    heads, channels, groups = size
+    assert ops.is_sparse(torch.zeros(1, heads * channels, dtype=dtype), groups, heads, adj.num_edges, steps, p)
+    check_layer(adj, size, steps, dtype, p, **options)
 
 
 def test_which_layers_are_sparse() -> None:
@@ -81,7 +88,6 @@ def test_any_sparse_layer(isa: str, data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64]))
     channels, half = lines * 64 // dtype.itemsize, data.draw(st.booleans())
     groups, p = heads * (2 * lines if half else 1), data.draw(st.sampled_from([0.01, 0.5, 0.9]))
-    assert is_sparse(heads, channels, groups, p, dtype=dtype)
     flags = {name: data.draw(st.booleans()) for name in ("bias", "with_newest", "relu", "wide", "apart")}
     check(adj, (heads, channels, groups), data.draw(st.integers(1, 5)), dtype, p, **flags)
 
@@ -93,8 +99,6 @@ def test_fewer_targets_than_sources(isa: str) -> None:
     edge_weight = edge_weights(adj, torch.float64).detach()
     grad[targets:] = 0
     out, grads = run(adj, history, newest, weights, biases, edge_weight, 8, 0.5, 3, grad, False)
-    few = Adjacency.build(torch.stack([adj.col.long(), adj.target]), num_nodes=adj.num_nodes)
-    assert torch.equal(few.col, adj.col)
     edges = int(adj.rowptr[targets])
     by_source = torch.argsort(adj.col[:edges].long(), stable=True)
     colptr = torch.zeros(adj.num_nodes + 1, dtype=torch.int32)
@@ -115,12 +119,15 @@ def test_fewer_targets_than_sources(isa: str) -> None:
         torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_undefined_numbers_spread_as_in_the_reference(isa: str, bad: float) -> None:
-    """A weight that dropout takes times NaN is NaN: the sparse form must not skip it."""
+@pytest.mark.parametrize(("bad", "groups"), [(math.nan, 4), (math.nan, 8), (math.inf, 4), (-math.inf, 4)])
+def test_undefined_rows_spread_as_in_the_reference(isa: str, bad: float, groups: int) -> None:
+    """A weight that dropout takes times NaN is NaN: forward must not skip it.
+
+    Infinite numbers of a group within a head reach the score in another way in the folded forms.
+    """
     adj, heads, channels = make_graph("small"), 4, 16
     for dtype in (torch.float32, torch.float64):
-        history, _, weights, biases, _ = tensors(adj.num_nodes, heads, channels, heads, 3, True, dtype)
+        history, _, weights, biases, _ = tensors(adj.num_nodes, heads, channels, groups, 3, True, dtype)
         history[4, 0, 5] = history[11, 2, 20] = bad
         edge_weight = torch.ones(adj.num_edges, dtype=dtype)
         layer = native.Layer([history], None, weights, biases, edge_weight, heads, 0.9, 3, packed=False)
@@ -143,6 +150,7 @@ def test_extreme_scores(isa: str) -> None:
         history, _, weights, biases, _ = tensors(adj.num_nodes, 4, 16, 4, 3, False, torch.float32)
         history = history * size
         layer = native.Layer([history], None, weights, biases, torch.ones(adj.num_edges), 4, 0.5, 3, packed=False)
+        assert layer.sparse
         out, _ = native.layer_forward(layer, *views(adj))
         wide = [x.double() for x in (history, *weights)]
         query, key, value = (
@@ -184,9 +192,11 @@ def test_custom_op_is_well_formed(relu: bool) -> None:
     torch.library.opcheck(torch.ops.justjump.dna_layer.default, arguments)
 
 
-def test_agrees_with_the_folded_form(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [{}, {"window": 2}, {"window": 2, "keep_first": True}, {"bias": False}], ids=str)
+def test_agrees_with_the_folded_form(options: dict[str, int | bool], monkeypatch: pytest.MonkeyPatch) -> None:
     adj, x = make_graph("small"), torch.randn(21, 4, 128)
-    conv = DNAConv(128, heads=8, groups=16, dropout=0.8)
+    conv = DNAConv(128, heads=8, groups=16, dropout=0.8, **options)
+    conv.multi_head.lin_k.weight.requires_grad_(False)
     results = []
     for kept in (native.layer.KEPT_BYTES, 0):
         monkeypatch.setattr(native.layer, "KEPT_BYTES", kept)
@@ -194,10 +204,39 @@ def test_agrees_with_the_folded_form(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.manual_seed(1)
         conv.zero_grad()
         conv(leaf, adj).square().sum().backward()
-        results.append([leaf.grad, *(p.grad.clone() for p in conv.parameters())])
+        results.append([leaf.grad, *(p.grad.clone() for p in conv.parameters() if p.grad is not None)])
     for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5 * b.abs().max().item())
         assert a.abs().max() > 0
+
+
+def test_saved_tensors_may_come_back_as_copies() -> None:
+    adj, conv = make_graph("small"), DNAConv(128, heads=8, groups=16, dropout=0.8)
+    grads = []
+    for back in (lambda x: x, lambda x: x.T.contiguous().T if x.dim() == 2 else x.clone()):
+        x = torch.randn(21, 4, 128, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        torch.manual_seed(1)
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, back):
+            conv(x, adj).sum().backward()
+        grads.append(x.grad)
+    assert torch.equal(*grads)
+
+
+@pytest.mark.parametrize("size", [(8, 16, 16), (8, 4, 16), (8, 16, 1)], ids=["sparse", "folded", "separate"])
+def test_no_targets(size: tuple[int, int, int]) -> None:
+    history, _, weights, biases, _ = tensors(5, *size, 2, True, torch.float32)
+    width, none = history.size(2), torch.zeros(0, dtype=torch.int32)
+    layer = native.Layer(
+        [history], torch.zeros(0, width), weights, biases, torch.zeros(0), size[0], 0.5, 1, packed=False
+    )
+    csr, csc = (
+        native.Csr(torch.zeros(1, dtype=torch.int32), none),
+        native.Csc(torch.zeros(6, dtype=torch.int32), none, none),
+    )
+    out, saved = native.layer_forward(layer, csr, csc)
+    assert out.shape == (0, width)
+    for grad in native.layer_backward(layer, csr, csc, saved, torch.zeros(0, width)):
+        assert not grad.any()
 
 
 def test_changed_input_is_noticed() -> None:

@@ -151,15 +151,16 @@ def work(case: str) -> tuple[float, float]:
         return 0.0, 0.0
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
     folded, is_layer = c.groups % c.heads == 0, c.kind.endswith("layer")
+    sparse = is_sparse(torch.empty(0, c.channels), c.groups, c.heads, edges, c.steps, ATTENTION_DROPOUT)
     gathered = operations = 0.0
     for t in [c.steps] if is_layer else range(1, c.steps + 1):
         n = edges if is_layer or t < c.steps else edges / TRAINED
-        if is_sparse(torch.empty(0, c.channels), c.groups, c.heads, edges, t, ATTENTION_DROPOUT):
+        if sparse:
             left, heads = 1 - ATTENTION_DROPOUT, 1 - ATTENTION_DROPOUT**t
             gathered += n * (t + heads * t + heads * 2)
             operations += n * t * (2 + 4 * left + 6 * heads)
         else:
-            kept = not folded or 4 * n * t * c.heads <= native.layer.KEPT_BYTES
+            kept = not folded or 4 * n * t * native.padded_heads(c.heads) <= native.layer.KEPT_BYTES
             gathered += n * ((2 if folded else 3) * t + 2)
             operations += n * t * (14 if kept else 18)
     return 4 * c.channels * gathered, c.channels * operations

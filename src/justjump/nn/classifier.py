@@ -201,7 +201,8 @@ class NodeClassifier(nn.Module):
     def _is_sparse(self, h: Tensor, adj: Adjacency) -> bool:
         config = self.config
         dropout = config.attention_dropout if self.training else 0.0
-        return ops.is_sparse(h, config.groups, config.heads, adj.num_edges, config.layers, dropout)
+        longest = min(config.layers, config.window or config.layers)
+        return ops.is_sparse(h, config.groups, config.heads, adj.num_edges, longest, dropout)
 
     def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:
         """The output of layer t, counted from 0, with its update and ReLU, given all former representations."""

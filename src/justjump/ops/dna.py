@@ -82,7 +82,11 @@ def is_packable(x: Tensor, weight: Tensor) -> bool:
 
 
 def is_sparse(x: Tensor, groups: int, heads: int, edges: int, steps: int, dropout_p: float) -> bool:
-    """Whether a packable layer is faster on rows in the standard layout: heads of 64 bytes, a small graph, dropout."""
+    """Whether a layer on rows in the standard layout takes the sparse form, and so need not be packed.
+
+    Its heads, more than one, are multiples of 64 bytes, its groups multiples of 32 bytes within a head; there is
+    dropout, and the weights of all edges, steps and heads take 8 MB at most.
+    """
     layout = native.layout._Layout(heads, x.size(-1) // heads, x)
     return native.layer.is_sparse(layout, groups, edges, steps, dropout_p)
 

@@ -166,10 +166,11 @@ def layer_forward(layer: Layer, csr: Csr, csc: Csc, order: Tensor | None = None)
     out = empty(layer.like, nodes, layer.row_size)
     given = layer.matrices("attended", layer.given, nodes, layer.row_size)
     history = layer.matrices("packed", made, nodes, layer.history_size) if made else given
-    call(
-        graph, *layer.numbers, *given, *history, layer.saved_addresses(saved), out.data_ptr(), 0, 0, [], [], [], False,
-        threads(),
-    )  # fmt: skip
+    if nodes:
+        call(
+            graph, *layer.numbers, *given, *history, layer.saved_addresses(saved), out.data_ptr(), 0, 0, [], [], [],
+            False, threads(),
+        )  # fmt: skip
     return out, [*made, *saved]
 
 
@@ -188,14 +189,16 @@ def layer_backward(
             raise ValueError("out is None, expected the output of the layer")
         _dense("out", out, like.dtype, (nodes, layer.row_size))
     count = 0 if layer.packed or layer.sparse else len(layer.given)
-    history, saved = saved[:count] or layer.given, saved[count:]
+    history, saved = saved[:count] or layer.given, [x.contiguous() for x in saved[count:]]
     for shape, x in zip(layer.saved_shapes(nodes), saved, strict=True):
         _dense("saved", x, like.dtype, shape)
     grads = [x for _ in range(3) for x in (torch.empty_like(like), like.new_empty(layout.width))]
     grad_given = [empty(x, *x.shape) for x in layer.given]
+    if nodes == 0:
+        return [x.zero_() for x in (*grads, *grad_given)]
     keep = not layer.folds or keeps(csr.col.numel(), layer.steps, layout)
     call(
-        graph, *layer.numbers, [], [], *layer.matrices("packed", history, nodes, layer.history_size),
+        graph, *layer.numbers, [], [], *layer.matrices("history", history, nodes, layer.history_size),
         layer.saved_addresses(saved), 0, _address(out), grad.data_ptr(), [x.data_ptr() for x in grads],
         *layer.matrices("gradient", grad_given, nodes, layer.row_size),
         keep, threads(),
