@@ -3,10 +3,11 @@
 #include "dna_forward.h"
 #include "dna_history.h"
 #include "dna_query.h"
-#include "dna_sparse.h"
 #include "elementwise.h"
 #include "gat.h"
 #include "grouped.h"
+#include "sparse_backward.h"
+#include "sparse_forward.h"
 #include "spmm.h"
 
 #define JJ_STRING2(x) #x

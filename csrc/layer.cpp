@@ -20,11 +20,6 @@ Projection<S> transposed(const Layer<S>& a, const Weights<S>& weights) {
     return Projection<S>(make_grouped<S>(a.dna.layout, a.groups, true, weights.weight, nullptr), weights.bias);
 }
 
-template <class S>
-Matrix<S> newest(const Layer<S>& a) {
-    return a.newest ? a.newest : a.history.back();
-}
-
 // What the attention gathers along the edges.
 template <class S>
 class Gathered {
@@ -60,7 +55,7 @@ class QueryGrad {
     // grad: [rows, stride]. Writes to grad_newest, or adds to the last of grad_history. Takes blocks 0 and 1.
     void add(int64_t chunk, int64_t first, int64_t rows, const S* grad, int thread) const {
         const int64_t stride = a_.dna.layout.stride, width = passes_.row_size();
-        const Matrix<S> from = newest(a_), to = a_.grad_newest ? a_.grad_newest : a_.grad_history.back();
+        const Matrix<S> from = a_.asking(), to = a_.grad_newest ? a_.grad_newest : a_.grad_history.back();
         S* scratch = passes_.scratch(thread);
         weight_.add(chunk, from.row(first), from.stride, grad, rows, scratch);
         const bool add = !a_.grad_newest;
@@ -226,7 +221,7 @@ void run_layer_forward(const Layer<S>& a, int threads) {
     const Passes<S> passes(dna.layout, a.groups, a.packed, threads);
     const Projection<S> to_query(map_of(a, a.query)), to_value(map_of(a, a.value));
     const Projection<S> to_key = dna.folded ? transposed(a, a.key) : Projection<S>(map_of(a, a.key));
-    const Matrix<S> last = newest(a);
+    const Matrix<S> last = a.asking();
 
     passes.each_block(std::max(N, M), [&](int64_t first, int thread) {
         S* scratch = passes.scratch(thread);

@@ -3,7 +3,7 @@
 // separate: keys and values of all T representations are projected, then gathered along the edges.
 // folded: every head sees its own channels only, so the query is projected once more and the aggregate after the
 // attention; keys and values are never formed: ops/dna_native.py.
-// sparse: folded, with heads of whole cache lines and rows in the standard layout: dna_sparse.h.
+// sparse: folded, with heads of whole cache lines and rows in the standard layout: sparse_tile.h.
 #pragma once
 
 #include <vector>
@@ -59,6 +59,9 @@ struct Layer {
     std::vector<Matrix<S>> grad_history;  // T
     Matrix<S> grad_newest;                // null: goes to the last of the history
     bool keep_scores = false;             // keep the gradients of the scores between the passes of backward
+
+    // The representation that asks.
+    Matrix<S> asking() const { return newest ? newest : history.back(); }
 };
 
 template <class S>

@@ -10,7 +10,7 @@ folded
     projected once more and the aggregate once per node; keys and values are never formed.
 sparse
     folded, where besides a head fills whole cache lines, dropout is on and the graph is small: rows stay in the
-    standard layout, and what dropout takes is skipped. See ``csrc/dna_sparse.h``.
+    standard layout, and what dropout takes is skipped. See ``csrc/sparse_tile.h``.
 """
 
 from collections.abc import Callable, Sequence
