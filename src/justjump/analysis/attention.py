@@ -9,8 +9,10 @@ from torch import Tensor
 
 from justjump.data import Graph
 from justjump.nn import DNAConv, NodeClassifier
-from justjump.ops import reference
+from justjump.ops import History
 from justjump.ops.blocks import edge_blocks
+from justjump.ops.dna.reference import dna_edge_attention
+from justjump.ops.history import attended_steps
 from justjump.train import Inputs, prepare
 
 
@@ -65,11 +67,11 @@ def edge_attention(
     if source not in adj.col[adj.rowptr[target] : adj.rowptr[target + 1]]:
         raise ValueError(f"there is no edge from node {source} to node {target}")
     layers = range(1, model.config.layers + 1) if layer is None else [_checked(model, layer)]
-    ends = [h[[target, source]] for h in _history(model, inputs)]
+    ends = _history(model, inputs).take(torch.tensor([target, source]))
     edge = torch.tensor([0]), torch.tensor([1])
     found = []
     for number in layers:
-        weight = reference.dna_edge_attention(*_query_and_key(model, ends, number), *edge)[0].T  # [H, t]
+        weight = dna_edge_attention(*_query_and_key(model, ends, number), *edge)[0].T  # [H, t]
         found.append(LayerAttention(number, attended(model, number), weight.numpy(), (1 - weight.sum(1)).numpy()))
     return found
 
@@ -87,12 +89,12 @@ def attention_blocks(
     layer = model.config.layers if layer is None else _checked(model, layer)
     query, key = _query_and_key(model, _history(model, inputs), layer)
     for e in edge_blocks(adj.num_edges, key[0].numel()):
-        weight = reference.dna_edge_attention(query, key, adj.target[e], adj.col[e])
+        weight = dna_edge_attention(query, key, adj.target[e], adj.col[e])
         yield AttentionBlock(adj.col[e], adj.target[e], weight, 1 - weight.sum(1))
 
 
 @torch.no_grad()
-def _history(model: NodeClassifier, inputs: Inputs) -> list[Tensor]:
+def _history(model: NodeClassifier, inputs: Inputs) -> History:
     """All representations, without dropout."""
     if model.config.model != "dna":
         raise ValueError(f"model={model.config.model!r} has no attention over former representations: use 'dna'")
@@ -104,7 +106,7 @@ def _history(model: NodeClassifier, inputs: Inputs) -> list[Tensor]:
 
 
 @torch.no_grad()
-def _query_and_key(model: NodeClassifier, history: list[Tensor], layer: int) -> tuple[Tensor, Tensor]:
+def _query_and_key(model: NodeClassifier, history: History, layer: int) -> tuple[Tensor, Tensor]:
     """Of some nodes in one layer, given all their representations. ``[n, H, C], [n, t, H, C]``"""
     head = _conv(model, layer).multi_head
     former = torch.stack([history[s] for s in attended(model, layer)], dim=1)
@@ -113,7 +115,8 @@ def _query_and_key(model: NodeClassifier, history: list[Tensor], layer: int) -> 
 
 def attended(model: NodeClassifier, layer: int) -> list[int]:
     """The representations h^(s) that a layer (counted from 1) attends to; s = 0 are the projected features."""
-    return _conv(model, layer).attended(layer)
+    conv = _conv(model, layer)
+    return attended_steps(layer, conv.window, conv.keep_first)
 
 
 def step_name(step: int | None) -> str:

@@ -198,11 +198,11 @@ def _step(case: Case, side: str, graph: Graph) -> Step:
 
 
 def _our_step(model: NodeClassifier, inputs: Inputs, nodes: Tensor) -> Step:
-    optimizer, targets = make_optimizer(model, Protocol()), inputs.adj.toward(nodes)
+    optimizer, adj = make_optimizer(model, Protocol()), inputs.adj.toward(nodes)
 
     def step() -> Tensor:
         if model.training:
-            return torch.tensor(train_epoch(model, optimizer, inputs, targets))
+            return torch.tensor(train_epoch(model, optimizer, inputs, adj))
         with torch.no_grad():
             logits: Tensor = model(inputs.x, inputs.adj)
         return logits

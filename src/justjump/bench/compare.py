@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import torch
 
-from justjump.bench.cases import ATTENTION_DROPOUT, CASES, TRAINED
+from justjump.bench.cases import CASES, TRAINED
 from justjump.experiments.paper import DATASETS
-from justjump.ops import is_sparse, native
+from justjump.ops import History, Plan
 
 SIDES = ("pyg", "ours")
 
@@ -140,27 +140,20 @@ def measure(
 def work(case: str) -> tuple[float, float]:
     """Bytes gathered along edges and floating point operations of the attention of a DNA case, forward + backward.
 
-    Forward gathers T rows an edge (2 T where keys and values are apart), the pass for the query T, the pass for the
-    history 2. Forward: a dot product and a weighted sum a row; for the query three of these (one where the gradients of
-    the scores are kept), for the history four. In the sparse form backward takes the heads of which dropout has left a
-    weight, and of the sums and products with weights those that it has left. The last layer of a step has the edges to
-    the nodes in the loss, about one in ``TRAINED``.
+    Per edge, forward gathers T rows (2 T where keys and values are separate), the pass for the query T, the pass for
+    the history 2. Per row, forward does a dot product and a weighted sum; the pass for the query does three of these
+    (one where the gradients of the scores are kept), the pass for the history four. The last layer of a step has the
+    edges to the nodes in the loss, about one in ``TRAINED``.
     """
     c = CASES[case]
     if not c.kind.startswith("DNA"):
         return 0.0, 0.0
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
-    folded, is_layer = c.groups % c.heads == 0, c.kind.endswith("layer")
-    sparse = is_sparse(torch.empty(0, c.channels), c.groups, c.heads, edges, c.steps, ATTENTION_DROPOUT)
+    row, is_layer = torch.empty(1, 1).expand(DATASETS[c.dataset].nodes, c.channels), c.kind.endswith("layer")
     gathered = operations = 0.0
     for t in [c.steps] if is_layer else range(1, c.steps + 1):
         n = edges if is_layer or t < c.steps else edges / TRAINED
-        if sparse:
-            left, heads = 1 - ATTENTION_DROPOUT, 1 - ATTENTION_DROPOUT**t
-            gathered += n * (t + heads * t + heads * 2)
-            operations += n * t * (2 + 4 * left + 6 * heads)
-        else:
-            kept = not folded or 4 * n * t * native.padded_heads(c.heads) <= native.layer.KEPT_BYTES
-            gathered += n * ((2 if folded else 3) * t + 2)
-            operations += n * t * (14 if kept else 18)
+        plan = Plan.choose(History([row] * t), edges=int(n), heads=c.heads, groups=c.groups)
+        gathered += n * ((2 if plan.form == "folded" else 3) * t + 2)
+        operations += n * t * (14 if plan.keeps_scores else 18)
     return 4 * c.channels * gathered, c.channels * operations

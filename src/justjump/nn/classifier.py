@@ -15,7 +15,8 @@ from justjump.nn.init import reset_parameters
 from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
 from justjump.nn.options import check_types
 from justjump.nn.sizes import check_sizes
-from justjump.ops import Adjacency, SparseMatrix, Targets, reference
+from justjump.ops import Adjacency, History, SparseMatrix
+from justjump.ops.dropout import dropout_threshold
 
 Model = Literal["dna", "gcn", "gat"]
 
@@ -74,7 +75,7 @@ class ModelConfig:
             raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
         for rate in (self.dropout, self.input_dropout, self.attention_dropout):
-            reference.dropout_threshold(rate)
+            dropout_threshold(rate)
 
     @property
     def notation(self) -> str:
@@ -144,90 +145,68 @@ class NodeClassifier(nn.Module):
         for part in self.children():
             reset_parameters(part)
 
-    def forward(
-        self,
-        x: Tensor | SparseMatrix,
-        graph: Any,
-        edge_weight: Tensor | None = None,
-        targets: Targets | None = None,
-    ) -> Tensor:
-        """Logits of all nodes, or of some.
+    def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
+        """Logits of all nodes, or of those that the graph is taken toward.
 
         Args:
             x: features of all nodes
             graph: ``edge_index`` ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an
-                :class:`~justjump.ops.Adjacency`
+                :class:`~justjump.ops.Adjacency`. With ``adj.toward(nodes)`` the logits are ``[len(nodes), classes]``,
+                and the last layer skips the other nodes.
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
-            targets: ``adj.toward(nodes)`` where the logits ``[len(nodes), classes]`` of some nodes suffice: the last
-                layer then skips the others
         """
-        adj = Adjacency.build(graph, edge_weight, x.shape[0]).with_self_loops()
-        if targets is not None and not any(getattr(targets, "whole", None) is whole for whole in (graph, adj)):
-            raise ValueError("targets are not of this graph: make them as adj.toward(nodes), and give adj as graph")
-        out = self.final(self.representations(x, adj, self.jump is None, targets))
-        out = ops.dropout(out, self.config.dropout, self.training)
-        logits: Tensor = self.lin_out(out)
+        adj = Adjacency.build(graph, edge_weight, x.shape[0])
+        history = self.representations(x, adj)
+        final = self.final((history if self.jump else history[-1:]).take(adj.nodes))
+        logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
         return logits
 
-    def representations(
-        self,
-        x: Tensor | SparseMatrix,
-        adj: Adjacency,
-        last_only: bool = False,
-        targets: Targets | None = None,
-    ) -> list[Tensor]:
-        """The projected features and the output of every layer: T + 1 tensors ``[N, d]``, or the last one only.
+    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency) -> History:
+        """The projected features h(0) and the output h(t) of each layer, T + 1 in all.
 
-        Given targets, their rows only.
+        Where the graph is taken toward some nodes, h(T) is right for these alone.
         """
         h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
-        h = ops.relu_dropout(h, self.config.dropout, self.training)
-        heads, channels = self.config.heads, self.config.hidden // self.config.heads
-        packed = self.is_packable(h, adj) and not self._is_sparse(h, adj)
-        history = [ops.pack(h, heads) if packed else h]
-        for t in range(self.config.layers):
-            is_last = t == self.config.layers - 1
-            history.append(self.layer(t, history, adj if targets is None or not is_last else targets, packed))
-        history = history[-1:] if last_only else history
-        if targets is not None:
-            history = [h[targets.nodes] for h in history]
-        return [ops.unpack(h, heads, channels) for h in history] if packed else history
+        history = History.start(ops.relu_dropout(h, self.config.dropout, self.training))
+        adj = adj.with_self_loops()
+        if self.config.model != "gat":
+            adj = adj.normalized("gcn", h.dtype)
+        for t in range(1, self.config.layers):
+            self.layer(t, history, adj.whole)
+        self.layer(self.config.layers, history, adj)
+        return history
 
-    def is_packable(self, h: Tensor, adj: Adjacency) -> bool:
-        """Whether the history stays in the native kernels' layout from the first layer to the last."""
-        dna = self.config.model == "dna" and not self.updates
-        return dna and ops.is_packable(h, adj.normalized("gcn", h.dtype))
+    def layer(self, t: int, history: History, adj: Adjacency) -> None:
+        """Append the output of layer t, counted from 1, with its update and ReLU, to the history before it."""
+        conv = self.convs[t - 1]
+        if isinstance(conv, DNAConv) and not self.updates:
+            conv.extend(history, adj)
+            return
+        former = history.newest
+        h = conv(history if isinstance(conv, DNAConv) else former, adj)
+        if self.updates:
+            h = self.updates[t - 1](former[: len(h)], h)
+        history.append(torch.relu(h))
 
-    def _is_sparse(self, h: Tensor, adj: Adjacency) -> bool:
-        config = self.config
-        dropout = config.attention_dropout if self.training else 0.0
-        longest = min(config.layers, config.window or config.layers)
-        return ops.is_sparse(h, config.groups, config.heads, adj.num_edges, longest, dropout)
-
-    def layer(self, t: int, history: list[Tensor], adj: Adjacency, packed: bool = False) -> Tensor:
-        """The output of layer t, counted from 0, with its update and ReLU, given all former representations."""
-        conv, former = self.convs[t], history[-1]
-        if self.config.model == "dna" and not self.updates:
-            out: Tensor = conv(history, adj, packed=packed, relu=True)
-            return out
-        h = conv(history, adj) if self.config.model == "dna" else conv(former, adj)
-        return torch.relu(self.updates[t](former, h) if self.updates else h)
-
-    def final(self, history: list[Tensor]) -> Tensor:
+    def final(self, history: History) -> Tensor:
         """What the last linear map sees: the last of all representations, or jumping knowledge over them."""
-        final: Tensor = history[-1] if self.jump is None else self.jump(history[not self.config.jump_input :])
+        if self.jump is None:
+            return history.newest
+        first = 0 if self.config.jump_input else 1
+        final: Tensor = self.jump([history[t] for t in range(first, len(history))])
         return final
 
     @torch.no_grad()
-    def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int = -1) -> EdgeAttention:
-        """What the edges attend to in one layer of a DNA model."""
+    def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int | None = None) -> EdgeAttention:
+        """What the edges attend to in one layer of a DNA model, counted from 1; the last one by default."""
         if self.config.model != "dna":
             raise ValueError(f"model={self.config.model!r} has no attention over former representations: use 'dna'")
+        layer = self.config.layers if layer is None else layer
+        if not 1 <= layer <= self.config.layers:
+            raise ValueError(f"there is no layer {layer}: the network has layers 1 to {self.config.layers}")
         adj = Adjacency.build(graph, num_nodes=x.shape[0]).with_self_loops()
         history = self.representations(x, adj)
-        layer = range(self.config.layers)[layer]
-        conv = self.convs[layer]
-        _, attention = conv(history[: layer + 1], adj, return_attention=True)
+        _, attention = self.convs[layer - 1](history[:layer], adj, return_attention=True)
         result: EdgeAttention = attention
         return result
 

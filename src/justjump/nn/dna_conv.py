@@ -10,7 +10,9 @@ from justjump import ops
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
 from justjump.nn.sizes import check_sizes
-from justjump.ops import Adjacency, Aggregate, Projections, reference
+from justjump.ops import Adjacency, Aggregate, History, Projections
+from justjump.ops.dna.reference import dna_edge_attention
+from justjump.ops.dropout import dropout_threshold
 
 
 class EdgeAttention(NamedTuple):
@@ -20,7 +22,7 @@ class EdgeAttention(NamedTuple):
         edge_index: ``[2, E]`` (sources, targets)
         weight: ``[E, T, H]`` share of each former representation
         refused: ``[E, H]`` share given to none: ``1 - weight.sum(1)``
-        steps: which former representations the T entries are, counted from 0
+        steps: which former representations h(t) the T entries are; h(0) is the oldest
     """
 
     edge_index: Tensor
@@ -35,7 +37,7 @@ class MultiHead(nn.Module):
     def __init__(self, channels: int, heads: int, groups: int, dropout: float, bias: bool) -> None:
         super().__init__()
         check_sizes(channels, heads, groups)
-        reference.dropout_threshold(dropout)
+        dropout_threshold(dropout)
         self.in_channels = self.out_channels = channels
         self.heads = heads
         self.groups = groups
@@ -64,11 +66,14 @@ class DNAConv(nn.Module):
     .. math::
         h_v^{(t)} &= \sum_{w \in \mathcal{N}(v) \cup \{v\}} C_{v,w} \, h_{v \leftarrow w}^{(t)} \\
         h_{v \leftarrow w}^{(t)} &= \textrm{Attention} \left( h_v^{(t-1)} \Theta_Q, \;
-            [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_K, \; [h_w^{(1)}, \ldots, h_w^{(t-1)}] \, \Theta_V \right)
+            [h_w^{(0)}, \ldots, h_w^{(t-1)}] \, \Theta_K, \; [h_w^{(0)}, \ldots, h_w^{(t-1)}] \, \Theta_V \right)
 
     with multi-head scaled dot-product attention, the restricted softmax, grouped projections :math:`\Theta` and the
-    GCN coefficients :math:`C`. Weights of PyG's layer load here and the other way round. Every form of the graph gets
-    one self-loop a node, an existing one counting as it; PyG adds a second one where a sparse matrix has one already.
+    GCN coefficients :math:`C`. (The paper counts the first representation as :math:`h^{(1)}`.) Weights of PyG's layer
+    load here and the other way round. Each node gets exactly one self-loop; existing ones are kept. PyG adds a second
+    one where a sparse matrix has one already.
+
+    A layer that is given the same ``edge_index`` again does not sort it again.
 
     Args:
         channels: size of every representation
@@ -76,19 +81,20 @@ class DNAConv(nn.Module):
         groups: groups of the projections; ``max(groups, heads)`` is a multiple of ``min(groups, heads)``
         dropout: probability of dropping an attention weight
         cached: keep the graph of the first call and ignore later ones
-        normalize: normalise the edge weights (and add self-loops); if False, edges and weights count as they are
-            (``aggregate`` must then stay as it is)
+        normalize: normalise the edge weights and add self-loops; if False, edges and weights count as they are, and
+            ``aggregate`` must stay as it is
         add_self_loops: let every node attend to itself
         bias: learn additive biases in the projections
         flow: ``"source_to_target"`` or ``"target_to_source"``
-        window: attend to the last ``window`` representations only
+        window: number of latest representations to attend to; all by default
         keep_first: make the first representation one of the ``window``
         aggregate: edge coefficients ``"gcn"``, ``"mean"`` or ``"sum"``
         update: a module ``[N, channels] -> [N, channels]`` applied to the aggregate, for other choices of f
         aggr, kwargs: accepted as PyG's defaults only
 
     Shapes:
-        x ``[N, T, channels]`` or a list of T tensors ``[N, channels]``, oldest first; output ``[N, channels]``
+        x ``[N, T, channels]``, a list of T tensors ``[N, channels]``, oldest first, or a
+        :class:`~justjump.ops.History`; output ``[N, channels]``
 
     >>> conv = DNAConv(channels=16, heads=4, groups=2)
     >>> conv(torch.randn(3, 2, 16), torch.tensor([[0, 1], [1, 2]])).shape
@@ -149,106 +155,88 @@ class DNAConv(nn.Module):
 
     @overload
     def forward(
-        self,
-        x: Tensor | Sequence[Tensor],
-        edge_index: Any,
-        edge_weight: Tensor | None = None,
-        *,
-        packed: bool = False,
-        relu: bool = False,
+        self, x: History | Tensor | Sequence[Tensor], edge_index: Any, edge_weight: Tensor | None = None
     ) -> Tensor: ...
 
     @overload
     def forward(
         self,
-        x: Tensor | Sequence[Tensor],
+        x: History | Tensor | Sequence[Tensor],
         edge_index: Any,
         edge_weight: Tensor | None = None,
         *,
         return_attention: Literal[True],
-        relu: bool = False,
     ) -> tuple[Tensor, EdgeAttention]: ...
 
     def forward(
         self,
-        x: Tensor | Sequence[Tensor],
+        x: History | Tensor | Sequence[Tensor],
         edge_index: Any,
         edge_weight: Tensor | None = None,
         return_attention: bool = False,
-        packed: bool = False,
-        relu: bool = False,
     ) -> Tensor | tuple[Tensor, EdgeAttention]:
         """Aggregate over the graph.
 
         Args:
-            x: former representations ``[N, T, channels]``, or a list of T tensors ``[N, channels]``
+            x: former representations: ``[N, T, channels]``, T tensors ``[N, channels]`` or a history
             edge_index: ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an :class:`~justjump.ops.Adjacency`
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
             return_attention: also return an :class:`EdgeAttention`
-            packed: x is a list in the native kernels' layout (see :func:`justjump.ops.pack`), and so is the output
-            relu: apply ReLU to the output, without a pass of its own where the kernels do it
         """
-        if not packed:
-            self._check(x)
-        elif return_attention or self.update is not None:
-            raise ValueError("packed rows go with neither return_attention nor an update module")
-        nodes, length = (x.size(0), x.size(1)) if isinstance(x, Tensor) else (x[0].size(0), len(x))
-        dtype = x.dtype if isinstance(x, Tensor) else x[0].dtype
-        adj = self._adjacency(edge_index, edge_weight, nodes)
-        weight = adj.normalized(self.aggregate if self.normalize else "sum", dtype)
-        steps, head = self.attended(length), self.multi_head
-        newest, attended = self._select(x, steps)
-        dropout = head.dropout if self.training else 0.0
-        fused = relu and self.update is None
-        out = ops.dna_conv(
-            newest, attended, head.projections, adj, weight, head.heads, dropout, packed=packed, relu=fused
-        )
-        if self.update is not None:
-            out = self.update(out)
-            out = torch.relu(out) if relu else out
+        history, head = self._history(x), self.multi_head
+        adj = self._adjacency(edge_index, edge_weight, history)
+        history = history.window(self.window, self.keep_first)
+        out = ops.dna_conv(history, head.projections, adj, head.heads, self._dropout)
+        out = out if self.update is None else self.update(out)
         if not return_attention:
             return out
-        history = x if isinstance(x, Tensor) else torch.stack(list(x), dim=1)
-        query = head.split(head.lin_q(history[:, -1]))  # [N, H, C]
-        key = head.split(head.lin_k(history[:, steps]))  # [N, T, H, C]
-        share = reference.dna_edge_attention(query, key, adj.target, adj.col)
-        return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), steps)
+        query = head.split(head.lin_q(history.newest))  # [N, H, C]
+        key = head.split(head.lin_k(history.stack()[:, history.attended]))  # [N, T, H, C]
+        share = dna_edge_attention(query, key, adj.target, adj.col)
+        return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), history.attended)
 
-    def _select(self, x: Tensor | Sequence[Tensor], steps: list[int]) -> tuple[Tensor | None, list[Tensor]]:
-        """The representation that asks (None for the last of the others) and those that are asked."""
-        if isinstance(x, Tensor) and steps == list(range(steps[0], x.size(1))):
-            return None, [x[:, steps[0] :] if steps[0] else x]
-        history = x.unbind(1) if isinstance(x, Tensor) else x
-        return None if steps[-1] == len(history) - 1 else history[-1], [history[t] for t in steps]
+    def extend(self, history: History, edge_index: Any, edge_weight: Tensor | None = None) -> None:
+        """Append the layer's output, after ReLU, to the history: what a network does from layer to layer.
 
-    def attended(self, length: int) -> list[int]:
-        """Which of ``length`` former representations this layer attends to."""
-        if self.window is None or length <= self.window:
-            return list(range(length))
-        if self.keep_first:
-            return [0, *range(length - self.window + 1, length)]
-        return list(range(length - self.window, length))
+        The same as ``history.append(conv(history, edge_index).relu())``, in fewer passes over the rows.
 
-    def _check(self, x: Tensor | Sequence[Tensor]) -> None:
-        channels = self.multi_head.in_channels
-        if isinstance(x, Tensor):
-            if x.dim() != 3 or x.size(1) == 0 or x.size(2) != channels:
-                raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, num_layers, {channels}]")
-        elif not x or any(h.shape != (x[0].size(0), channels) for h in x):
-            shapes = [list(h.shape) for h in x]
-            raise ValueError(f"the history has shapes {shapes}, expected one or more of [num_nodes, {channels}]")
+        >>> history = History.start(torch.randn(3, 16))
+        >>> DNAConv(16).extend(history, torch.tensor([[0, 1], [1, 2]]))
+        >>> len(history)
+        2
+        """
+        if self.update is not None:
+            history.append(torch.relu(self(history, edge_index, edge_weight)))
+            return
+        head = self.multi_head
+        adj = self._adjacency(edge_index, edge_weight, self._history(history))
+        window = {"window": self.window, "keep_first": self.keep_first}
+        ops.dna_extend(history, head.projections, adj, head.heads, self._dropout, **window)
 
-    def _adjacency(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Adjacency:
+    @property
+    def _dropout(self) -> float:
+        return self.multi_head.dropout if self.training else 0.0
+
+    def _history(self, x: History | Tensor | Sequence[Tensor]) -> History:
+        history, channels = History.of(x), self.multi_head.in_channels
+        if history.channels != channels:
+            shape = [history.num_nodes, len(history), history.channels]
+            raise ValueError(f"x has shape {shape}, expected [num_nodes, num_layers, {channels}]")
+        return history
+
+    def _adjacency(self, edge_index: Any, edge_weight: Tensor | None, history: History) -> Adjacency:
+        """The graph with its self-loops and coefficients."""
+        aggregate: Aggregate = self.aggregate if self.normalize else "sum"
         if self._cache is not None:
-            return self._cache
-        adj = Adjacency.build(edge_index, edge_weight, num_nodes)
+            return self._cache.normalized(aggregate, history.dtype)
+        adj = Adjacency.build(edge_index, edge_weight, history.num_nodes)
         if self.flow == "target_to_source":
             adj = adj.flipped()
         if self.normalize and self.add_self_loops:
             adj = adj.with_self_loops()
         if self.cached:
             self._cache = adj
-        return adj
+        return adj.normalized(aggregate, history.dtype)
 
     def __repr__(self) -> str:
         head = self.multi_head

@@ -9,7 +9,8 @@ from justjump import ops
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import glorot_
 from justjump.nn.sizes import check_sizes
-from justjump.ops import Adjacency, reference
+from justjump.ops import Adjacency
+from justjump.ops.dropout import dropout_threshold
 
 
 class GATConv(nn.Module):
@@ -48,7 +49,7 @@ class GATConv(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(heads * out_channels, heads, groups)
-        reference.dropout_threshold(dropout)
+        dropout_threshold(dropout)
         self.heads = heads
         self.negative_slope = negative_slope
         self.dropout = dropout
@@ -70,11 +71,12 @@ class GATConv(nn.Module):
         source, target = (value @ self._score_matrix()).split(self.heads, dim=1)  # [N, H]
         value = value.view(x.size(0), self.heads, -1)
         dropout = self.dropout if self.training else 0.0
+        target = target[: adj.shape[0]]
         out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout).flatten(1)
         return out if self.bias is None else out + self.bias
 
     def _score_matrix(self) -> Tensor:
-        """Both attention vectors ``[H * C, 2 * H]``, a block a head: one product instead of passes over [N, H, C]."""
+        """Both attention vectors ``[H * C, 2 * H]``, one block per head: one product instead of passes over [N, H, C]."""
         heads = torch.eye(self.heads, dtype=self.att_src.dtype, device=self.att_src.device)
         blocks = [att[0, :, :, None] * heads[:, None] for att in (self.att_src, self.att_dst)]  # [H, C, H]
         return torch.cat(blocks, dim=2).flatten(0, 1)

@@ -38,8 +38,8 @@ class GCNConv(nn.Module):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        adj = Adjacency.build(edge_index, edge_weight, x.size(0)).with_self_loops()
-        out = ops.spmm(adj, self.lin(x), adj.normalized("gcn", x.dtype))
+        adj = Adjacency.build(edge_index, edge_weight, x.size(0)).with_self_loops().normalized("gcn", x.dtype)
+        out = ops.spmm(adj, self.lin(x))
         return out if self.bias is None else out + self.bias
 
     def __repr__(self) -> str:

@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
-from justjump.ops import native, reference
-from justjump.ops.sparse import SparseMatrix, by_rows
+from justjump.ops import native
+from justjump.ops.matrix import SparseMatrix, sort_entries
+from justjump.ops.operation import is_traced
+from justjump.ops.segments import edge_targets, segment_sum
 
 Aggregate = Literal["gcn", "mean", "sum"]
 
 
 class Adjacency(SparseMatrix):
-    """A graph with N nodes and E weighted edges: a square sparse matrix, row = target, column = source.
+    """A graph with N nodes and E weighted edges: a sparse matrix, row = target, column = source.
 
-    :meth:`build` makes one from anything that describes a graph. Indices are validated there, once, so that
-    operations may trust them.
+    :meth:`build` makes one from anything that describes a graph. :meth:`with_self_loops`, :meth:`normalized` and
+    :meth:`toward` give graphs again; what they compute is kept with the graph that they are asked of. A part of a graph
+    may have fewer targets than sources: the targets are then the first of the sources.
+
+    Attributes:
+        aggregate: how the weights are normalised, or None where they are as they were given
+        nodes: the nodes that :meth:`toward` was asked for, or None for a whole graph
 
     >>> adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     >>> adj
     Adjacency(num_nodes=3, num_edges=4)
     >>> adj.with_self_loops().num_edges
     7
+    >>> adj.with_self_loops().normalized("gcn").weight[:2]
+    tensor([0.5000, 0.4082])
     """
 
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
         nodes = rowptr.numel() - 1
         super().__init__((nodes, nodes), rowptr, col, weight)
-        self._looped: Adjacency | None = None
-        self._normalized: dict[tuple[str, torch.dtype], Tensor] = {}
+
+    def _set(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
+        super()._set(shape, rowptr, col, weight)
+        self.aggregate: Aggregate | None = None
+        self.nodes: Tensor | None = None
+        self._looped = False
+        self._derived: dict[Any, Adjacency] = {}
+
+    @classmethod
+    def _trusted(
+        cls,
+        shape: tuple[int, int],
+        rowptr: Tensor,
+        col: Tensor,
+        weight: Tensor | None = None,
+        aggregate: Aggregate | None = None,
+    ) -> Adjacency:
+        """Of indices that are known to be right: the one way around the checks."""
+        adj = cls.__new__(cls)
+        adj._set(shape, rowptr, col, weight)
+        adj.aggregate = aggregate
+        return adj
+
+    def _with_weight(self, weight: Tensor | None, aggregate: Aggregate | None = None) -> Adjacency:
+        """The same edges, and what was computed of them, with other weights."""
+        adj = Adjacency._trusted(self.shape, self.rowptr, self.col, weight, aggregate)
+        adj._structure = self._structure
+        return adj
 
     @classmethod
     @torch.inference_mode(False)
     def build(cls, graph: Any, edge_weight: Tensor | None = None, num_nodes: int | None = None) -> Adjacency:
         """From an ``Adjacency``, an ``edge_index``, a sparse ``adj_t`` or a scipy matrix.
+
+        An ``edge_index`` that comes again, the same tensor with the same values, is not sorted again.
 
         Args:
             graph: ``edge_index`` ``[2, E]`` (sources, targets), int32 or int64, in any order; or a transposed
@@ -47,136 +85,125 @@ class Adjacency(SparseMatrix):
             num_nodes: N; the largest index decides where it is not given
         """
         if isinstance(graph, Tensor) and graph.layout == torch.strided:
-            return cls._from_edge_index(graph, edge_weight, num_nodes)
+            return _from_edge_index(graph, edge_weight, num_nodes)
         if edge_weight is not None:
             raise ValueError(f"edge_weight was given, but the graph ({type(graph).__name__}) holds its own weights")
-        adj = graph if isinstance(graph, Adjacency) else cls._from_sparse(graph)
+        adj = graph if isinstance(graph, Adjacency) else _from_sparse(graph)
         if num_nodes is not None and num_nodes != adj.num_nodes:
             raise ValueError(f"the graph has {adj.num_nodes} nodes, but x has {num_nodes} rows")
         return adj
 
-    @classmethod
-    def _from_edge_index(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
-        if edge_index.dim() != 2 or edge_index.size(0) != 2:
-            raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
-        if edge_index.dtype not in (torch.int32, torch.int64):
-            raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
-        edges = edge_index.size(1)
-        low, high = (int(edge_index.min()), int(edge_index.max())) if edges else (0, -1)
-        if num_nodes is None:
-            num_nodes = high + 1
-        _check_range(low, high, num_nodes, "edge_index")
-        weight = None if edge_weight is None else _check_weight(edge_weight, edges)
-        source, target = edge_index
-        return cls(*by_rows((num_nodes, num_nodes), target, source, weight))
-
-    @classmethod
-    def _from_sparse(cls, adj_t: Any) -> Adjacency:
-        if isinstance(adj_t, Tensor):
-            coo = adj_t.to_sparse().coalesce()
-            (target, source), value, shape = coo.indices(), coo.values(), tuple(coo.shape)
-        elif hasattr(adj_t, "sparse_sizes"):  # torch_sparse.SparseTensor
-            target, source, value = adj_t.coo()
-            shape = tuple(adj_t.sparse_sizes())
-        elif hasattr(adj_t, "tocoo"):  # scipy
-            coo = adj_t.tocoo()
-            target, source = torch.as_tensor(coo.row).long(), torch.as_tensor(coo.col).long()
-            value, shape = torch.as_tensor(coo.data), tuple(coo.shape)
-        else:
-            raise TypeError(
-                "a graph is an Adjacency, an edge_index tensor, a sparse adj_t or a scipy matrix, "
-                f"not {type(adj_t).__name__}"
-            )
-        if len(shape) != 2 or shape[0] != shape[1]:
-            raise ValueError(f"the adjacency matrix has shape {list(shape)}, expected a square one")
-        if value is not None and not value.is_floating_point():
-            value = value.to(torch.get_default_dtype())
-        return cls._from_edge_index(torch.stack([source, target]), value, shape[0])
+    @property
+    def whole(self) -> Adjacency:
+        """The graph that :meth:`toward` was asked of; a whole graph itself."""
+        return self
 
     @property
     def num_nodes(self) -> int:
-        return self.shape[0]
+        return self.shape[1]
 
     @property
     def num_edges(self) -> int:
         return self.num_entries
 
-    @cached_property
-    @torch.inference_mode(False)
-    def target(self) -> Tensor:
-        """``[E]`` target of each edge in CSR order."""
-        return reference.edge_targets(self.rowptr)
-
-    @cached_property
-    @torch.inference_mode(False)
+    @property
     def order(self) -> Tensor | None:
         """``[N]`` nodes with communities together, for passes that gather much; None without native kernels."""
-        if not native.available() or self.device.type != "cpu":
+        if not native.available() or self.device.type != "cpu" or self.shape[0] != self.shape[1]:
             return None
-        return native.community_order(self.rowptr, self.col)
+        return self._once("order", lambda: native.community_order(self.rowptr, self.col))
 
     @property
     def edge_index(self) -> Tensor:
         """``[2, E]`` (sources, targets) in CSR order."""
         return torch.stack([self.col, self.target]).long()
 
-    def with_self_loops(self) -> Adjacency:
-        """The graph with exactly one self-loop a node: an existing one keeps its weight, a new one weighs 1."""
-        if self._looped is not None:
-            return self._looped
-        looped = self._add_self_loops()
-        looped._looped = looped
-        if not self._learned:
-            self._looped = looped
-        return looped
-
     @property
     def _learned(self) -> bool:
         """Weights that get gradients: what is computed from them belongs to one step and is not kept."""
         return self.weight is not None and self.weight.requires_grad
 
+    def with_self_loops(self) -> Adjacency:
+        """The graph with exactly one self-loop per node. An existing one keeps its weight, a new one weighs 1."""
+        if self._looped or self.aggregate is not None:  # a normalised graph has the loops that it was made with
+            return self
+        if "looped" in self._derived:
+            return self._derived["looped"]
+        looped = self._with_looped_weight()
+        if not self._learned:
+            self._derived["looped"] = looped
+        return looped
+
     @torch.inference_mode(False)  # what is kept must serve training later
-    def _add_self_loops(self) -> Adjacency:
+    def _with_looped_weight(self) -> Adjacency:
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"{self} has fewer targets than sources: add the self-loops to the whole graph")
+        structure, source = self._once("looped", self._add_self_loops)
+        weight = None if self.weight is None else torch.cat([self.weight, self.weight.new_ones(1)])[source]
+        looped = structure._with_weight(weight)
+        looped._looped = True
+        return looped
+
+    def _add_self_loops(self) -> tuple[Adjacency, Tensor]:
+        """The looped edges, and for each the edge that its weight comes from; E stands for the weight of a new loop."""
         loop = self.col == self.target
         nodes = torch.arange(self.num_nodes, device=self.device)
-        edge_index = torch.cat([self.edge_index[:, ~loop], torch.stack([nodes, nodes])], dim=1)
-        weight = None
-        if self.weight is not None:
-            # Where a node has several loops, the last one counts, as in PyG.
-            where = loop.nonzero()[:, 0]
-            last = torch.full_like(nodes, -1).scatter_reduce(0, self.target[where].long(), where, "amax")
-            padded = torch.cat([self.weight, self.weight.new_ones(1)])  # position -1 is the weight of a new loop
-            weight = torch.cat([self.weight[~loop], padded[last]])
-        return Adjacency.build(edge_index, weight, self.num_nodes)
+        # Where a node has several loops, the last one counts, as in PyG.
+        where = loop.nonzero()[:, 0]
+        last = torch.full_like(nodes, -1).scatter_reduce(0, self.target[where].long(), where, "amax")
+        source = torch.cat([(~loop).nonzero()[:, 0], torch.where(last < 0, self.num_edges, last)])
+        col = torch.cat([self.col[~loop].long(), nodes])
+        rowptr, order = sort_entries(self.shape, torch.cat([self.target[~loop].long(), nodes]), col)
+        return Adjacency._trusted(self.shape, rowptr, col[order]), source[order]
 
-    def normalized(self, aggregate: Aggregate, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Edge weights ``[E]`` for one way to aggregate: symmetric (gcn), by in-degree (mean) or as they are (sum)."""
+    def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
+        """The graph with weights for one way to aggregate: symmetric (gcn), by in-degree (mean) or as they are (sum).
+
+        A graph that is normalised already is returned as it is.
+        """
         if aggregate not in get_args(Aggregate):
             raise ValueError(f"aggregate={aggregate!r} is unknown: choose 'gcn', 'mean' or 'sum'")
-        if (aggregate, dtype) in self._normalized:
-            return self._normalized[aggregate, dtype]
-        weight = self._normalize(aggregate, dtype)
+        if self.aggregate is not None:
+            return self._again(aggregate, dtype)
+        if (aggregate, dtype) in self._derived:
+            return self._derived[aggregate, dtype]
+        adj = self._normalize(aggregate, dtype)
         if not self._learned:
-            self._normalized[aggregate, dtype] = weight
-        return weight
+            self._derived[aggregate, dtype] = adj
+        return adj
+
+    def _again(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
+        if self.aggregate != aggregate:
+            raise ValueError(
+                f"the graph is normalised for aggregate={self.aggregate!r}, not {aggregate!r}: give the layer the graph "
+                "that it was made of"
+            )
+        assert self.weight is not None
+        return self if self.weight.dtype == dtype else self._with_weight(self.weight.to(dtype), aggregate)
 
     @torch.inference_mode(False)
-    def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Tensor:
+    def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         weight = torch.ones(self.num_edges, device=self.device) if self.weight is None else self.weight
         weight = weight.to(dtype)
         if aggregate == "gcn":
-            weight = reference.gcn_norm(self.rowptr, self.col, weight)
+            weight = gcn_norm(self.rowptr, self.col, weight)
         elif aggregate == "mean":
-            degree = reference.segment_sum(weight, self.rowptr)
+            degree = segment_sum(weight, self.rowptr)
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
-        return weight
+        return self._with_weight(weight, aggregate)
 
-    @torch.inference_mode(False)  # it must serve training, too
-    def toward(self, nodes: Tensor | Sequence[int]) -> Targets:
-        """The part of the graph that a last layer needs when only some nodes' output is wanted.
+    def toward(self, nodes: Tensor | Sequence[int]) -> Adjacency:
+        """The slice of the graph that a last layer needs when only some nodes' output is wanted.
+
+        The other nodes stay, as sources and with empty rows. A network that is given the slice returns rows for these
+        nodes alone.
 
         Args:
             nodes: their numbers, in the order in which their output shall come, or a mask ``[N]``
+
+        >>> adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> adj.toward([1])
+        Adjacency(num_nodes=3, num_edges=2, toward=1)
         """
         nodes = torch.as_tensor(nodes, device=self.device)
         if nodes.dtype == torch.bool and nodes.shape == (self.num_nodes,):
@@ -187,44 +214,55 @@ class Adjacency(SparseMatrix):
             kind = f"{nodes.dtype} of shape {list(nodes.shape)}"
             raise ValueError(f"nodes is {kind}, expected node numbers [n] or a mask [{self.num_nodes}]")
         if len(nodes):
-            _check_range(int(nodes.min()), int(nodes.max()), self.num_nodes, "nodes")
-        return Targets(self, nodes)
+            _check_nodes("nodes", nodes, self.num_nodes)
+        with torch.inference_mode(False):  # it must serve training, too
+            return _Slice.of(self, nodes)
 
     def flipped(self) -> Adjacency:
         """The graph with every edge reversed."""
-        return Adjacency.build(torch.stack([self.target, self.col]), self.weight, self.num_nodes)
+        if "flipped" in self._derived:
+            return self._derived["flipped"]
+        rowptr, order = sort_entries(self.shape, self.col, self.target)
+        weight = None if self.weight is None else self.weight[order]
+        flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight)
+        if not self._learned:
+            self._derived["flipped"] = flipped
+        return flipped
 
     def to(self, device: torch.device | str) -> Adjacency:
         """The same graph on another device."""
         if self.device == torch.device(device):
             return self
         weight = None if self.weight is None else self.weight.to(device)
-        return Adjacency(self.rowptr.to(device), self.col.to(device), weight)
+        return Adjacency._trusted(self.shape, self.rowptr.to(device), self.col.to(device), weight, self.aggregate)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+        toward = "" if self.nodes is None else f", toward={len(self.nodes)}"
+        return f"Adjacency(num_nodes={self.num_nodes}, num_edges={self.num_edges}{toward})"
 
 
-class Targets(Adjacency):
-    """A graph with the edges to some of its nodes only; the weights are those of the whole graph.
+class _Slice(Adjacency):
+    """The edges to some nodes of a graph; the weights are those of the whole graph."""
 
-    The other nodes stay, as sources and with empty rows, so that a layer needs to know nothing of it.
+    nodes: Tensor
+    _whole: Adjacency
+    _edges: Tensor
 
-    >>> adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> adj.toward(torch.tensor([1]))
-    Targets(num_nodes=3, num_edges=2)
-    """
-
-    def __init__(self, whole: Adjacency, nodes: Tensor) -> None:
+    @classmethod
+    def of(cls, whole: Adjacency, nodes: Tensor) -> _Slice:
         wanted = torch.zeros(whole.num_nodes, dtype=torch.bool, device=whole.device)
         wanted[nodes] = True
         edges = wanted[whole.target].nonzero()[:, 0]
         count = torch.diff(whole.rowptr) * wanted
         rowptr = torch.cat([whole.rowptr.new_zeros(1), count.cumsum(0).to(whole.rowptr.dtype)])
-        super().__init__(rowptr, whole.col[edges], None if whole.weight is None else whole.weight[edges])
-        self.nodes = nodes
-        self.whole = whole
-        self._edges = edges
+        part = cls.__new__(cls)
+        part._set(whole.shape, rowptr, whole.col[edges], None if whole.weight is None else whole.weight[edges])
+        part._whole, part.nodes, part.aggregate, part._edges = whole, nodes, whole.aggregate, edges
+        return part
+
+    @property
+    def whole(self) -> Adjacency:
+        return self._whole
 
     @property
     def order(self) -> Tensor | None:
@@ -235,27 +273,131 @@ class Targets(Adjacency):
         whole = self.whole.with_self_loops()
         return self if whole is self.whole else whole.toward(self.nodes)
 
-    def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Tensor:
-        return self.whole.normalized(aggregate, dtype)[self._edges]
+    def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
+        whole = self.whole.normalized(aggregate, dtype)
+        if whole is self.whole:
+            return self
+        if (aggregate, dtype) in self._derived and self._derived[aggregate, dtype].whole is whole:
+            return self._derived[aggregate, dtype]
+        assert whole.weight is not None
+        part = _Slice.__new__(_Slice)
+        part._set(self.shape, self.rowptr, self.col, whole.weight[self._edges])
+        part._structure = self._structure
+        part._whole, part.nodes, part.aggregate, part._edges = whole, self.nodes, aggregate, self._edges
+        if not self._learned:
+            self._derived[aggregate, dtype] = part
+        return part
 
     def flipped(self) -> Adjacency:
         raise ValueError("the edges to some nodes cannot be reversed: reverse the whole graph, then take toward(nodes)")
 
-    def to(self, device: torch.device | str) -> Targets:
+    def to(self, device: torch.device | str) -> Adjacency:
         return self.whole.to(device).toward(self.nodes.to(device))
 
 
-def _check_range(low: int, high: int, num_nodes: int, what: str) -> None:
+def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor) -> Tensor:
+    r"""Symmetrically normalised edge weights, for a graph that already holds its self-loops.
+
+    .. math:: \hat{w}_{v,w} = w_{v,w} / \sqrt{\hat{d}_v \hat{d}_w}, \quad \hat{d}_v = \sum_w w_{v,w}
+
+    A node of degree 0 gets weight 0. ``[E] -> [E]``
+    """
+    degree = segment_sum(weight, rowptr)
+    # The masked value must not pass through pow: its gradient is inf * 0 there.
+    scale = torch.where(degree > 0, degree, 1).pow(-0.5) * (degree > 0)
+    return scale[edge_targets(rowptr)] * weight * scale[col]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """An edge_index as it was when it was sorted, and what came of it."""
+
+    edge_index: Tensor
+    num_nodes: int
+    order: Tensor  # [E] from the order of edge_index to CSR order
+    adj: Adjacency  # without weights
+    weighted: list[tuple[Tensor, Adjacency]]  # at most one: the weights that came last
+
+
+# Keyed by the tensor itself, which it does not keep alive. A copy of the values tells whether they have changed, by
+# whatever way: a version counter would miss changes through numpy or .data.
+_SORTED: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def _from_edge_index(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
+    weight = None if edge_weight is None else _check_weight(edge_weight, edge_index.size(1))
+    found = _sorted(edge_index, num_nodes)
+    if weight is None:
+        return found.adj
+    if weight.requires_grad:
+        return found.adj._with_weight(weight[found.order])
+    if not found.weighted or not _same(found.weighted[0][0], weight):
+        found.weighted[:] = [(weight.clone(), found.adj._with_weight(weight[found.order]))]
+    return found.weighted[0][1]
+
+
+def _sorted(edge_index: Tensor, num_nodes: int | None) -> _Sorted:
+    traced = is_traced(edge_index)
+    if not traced and edge_index in _SORTED:
+        found: _Sorted = _SORTED[edge_index]
+        if num_nodes in (None, found.num_nodes) and _same(found.edge_index, edge_index):
+            return found
+    if num_nodes is None:
+        num_nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    if edge_index.numel():
+        _check_nodes("edge_index", edge_index, num_nodes)
+    source, target = edge_index
+    rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
+    adj = Adjacency._trusted((num_nodes, num_nodes), rowptr, source[order])
+    found = _Sorted(edge_index if traced else edge_index.clone(), num_nodes, order, adj, [])
+    if not traced:
+        _SORTED[edge_index] = found
+    return found
+
+
+def _same(kept: Tensor, now: Tensor) -> bool:
+    return kept.dtype == now.dtype and kept.device == now.device and torch.equal(kept, now)
+
+
+def _from_sparse(adj_t: Any) -> Adjacency:
+    if isinstance(adj_t, Tensor):
+        coo = adj_t.to_sparse().coalesce()
+        (target, source), value, shape = coo.indices(), coo.values(), tuple(coo.shape)
+    elif hasattr(adj_t, "sparse_sizes"):  # torch_sparse.SparseTensor
+        target, source, value = adj_t.coo()
+        shape = tuple(adj_t.sparse_sizes())
+    elif hasattr(adj_t, "tocoo"):  # scipy
+        coo = adj_t.tocoo()
+        target, source = torch.as_tensor(coo.row).long(), torch.as_tensor(coo.col).long()
+        value, shape = torch.as_tensor(coo.data), tuple(coo.shape)
+    else:
+        raise TypeError(
+            "a graph is an Adjacency, an edge_index tensor, a sparse adj_t or a scipy matrix, "
+            f"not {type(adj_t).__name__}"
+        )
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"the adjacency matrix has shape {list(shape)}, expected a square one")
+    if value is not None and not value.is_floating_point():
+        value = value.to(torch.get_default_dtype())
+    return _from_edge_index(torch.stack([source, target]), value, shape[0])
+
+
+def _check_nodes(name: str, nodes: Tensor, num_nodes: int) -> None:
+    low, high = int(nodes.min()), int(nodes.max())
     if low < 0 or high >= num_nodes:
         bad = low if low < 0 else high
-        raise ValueError(f"{what} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
+        raise ValueError(f"{name} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
 
 
 def _check_weight(weight: Tensor, edges: int) -> Tensor:
     if not isinstance(weight, Tensor):
         raise TypeError(f"edge_weight is {weight!r}, expected a tensor (the number of nodes is num_nodes=...)")
     if weight.shape != (edges,):
-        raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight an edge")
+        raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight per edge")
     if not weight.is_floating_point():
         raise TypeError(f"edge_weight has dtype {weight.dtype}, expected a floating point type")
     bad = ~(torch.isfinite(weight) & (weight >= 0))

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from justjump.data import DataError, Graph, Split, random_split, split_from_masks
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.ops import Targets
+from justjump.ops import Adjacency
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.files import RunError
 from justjump.train.inputs import Inputs, data_hash, prepare
@@ -170,23 +170,23 @@ def train_until_done(
     return True
 
 
-def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, targets: Targets) -> float:
-    """One step on all training nodes; the loss before it."""
+def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, adj: Adjacency) -> float:
+    """One step on the nodes that the graph is taken toward; the loss before it."""
     model.train()
     optimizer.zero_grad()
-    logits = model(inputs.x, inputs.adj, targets=targets)
-    loss = F.cross_entropy(logits, inputs.labels[targets.nodes])
+    logits = model(inputs.x, adj)
+    loss = F.cross_entropy(logits, inputs.labels[adj.nodes])
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.item()
 
 
 @torch.no_grad()
-def validate(model: nn.Module, inputs: Inputs, targets: Targets) -> tuple[float, float]:
-    """Loss and accuracy on some nodes."""
+def validate(model: nn.Module, inputs: Inputs, adj: Adjacency) -> tuple[float, float]:
+    """Loss and accuracy on the nodes that the graph is taken toward."""
     model.eval()
-    logits = model(inputs.x, inputs.adj, targets=targets)
-    labels = inputs.labels[targets.nodes]
+    logits = model(inputs.x, adj)
+    labels = inputs.labels[adj.nodes]
     return F.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean().item()
 
 

@@ -99,5 +99,5 @@ def _without_attention(session: Session, number: int, target: int, source: int) 
         return GAT_HAS_NONE
     adj = subject.inputs.adj
     here = (adj.col == source) & (adj.target == target)
-    weight = float(adj.normalized("gcn")[here].sum())
+    weight = float(adj.normalized("gcn").weight[here].sum())
     return f"GCN does not choose: every layer takes the last representation with the fixed weight {weight:.3f}."

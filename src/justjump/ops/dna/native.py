@@ -1,0 +1,240 @@
+"""A whole DNA layer by the native kernels, as an operation of torch: ``csrc/dna/layer.h``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from justjump.ops import native
+from justjump.ops.adjacency import Adjacency
+from justjump.ops.layout import Layout
+from justjump.ops.operation import operation
+from justjump.ops.plan import Plan, saved_shapes
+
+if TYPE_CHECKING:
+    from justjump.ops.dna import Projections
+
+WEIGHTS = ("query_weight", "query_bias", "key_weight", "key_bias", "value_weight", "value_bias")
+
+
+def dna_conv(
+    plan: Plan,
+    newest: Tensor | None,
+    attended: Sequence[Tensor],
+    projections: Projections,
+    adj: Adjacency,
+    heads: int,
+    dropout_p: float,
+    seed: Tensor,
+    layout: Layout | None,
+    relu: bool,
+) -> Tensor:
+    """The layer's output in the layout of the rows that it is given.
+
+    Args:
+        newest: ``[N, d]`` (packed: stride) the rows that ask, or None for the last of those attended
+        attended: tensors ``[M, d]`` or ``[M, t, d]`` (packed: stride), T representations in all
+        layout: of these rows
+    """
+    weight = adj.weight
+    assert weight is not None
+    order = adj.order if plan.by_community else None
+    structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
+    learns = any(p is not None and p.requires_grad for p in projections)
+    options = (heads, plan.form == "folded", layout is not None, relu, plan.keeps_scores, dropout_p, seed)
+    wanted = (learns, weight.requires_grad)
+    out: Tensor = dna_layer(list(attended), newest, weight, *projections, *structure, *options, *wanted)
+    return out
+
+
+@operation("justjump::dna_layer", learned=9)
+def dna_layer(
+    attended: Sequence[Tensor],
+    newest: Tensor | None,
+    edge_weight: Tensor,
+    query_weight: Tensor,
+    query_bias: Tensor | None,
+    key_weight: Tensor,
+    key_bias: Tensor | None,
+    value_weight: Tensor,
+    value_bias: Tensor | None,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    order: Tensor | None,
+    heads: int,
+    folded: bool,
+    packed: bool,
+    relu: bool,
+    keep_scores: bool,
+    dropout_p: float,
+    seed: Tensor,
+    learns: bool,
+    learns_edges: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    """The output, and for backward: the packed rows if they are made here, then :func:`saved_shapes`."""
+    dtype, targets, sources = query_weight.dtype, rowptr.numel() - 1, attended[0].size(0)
+    layout = _layout(query_weight, heads)
+    given = [native.readable(x) for x in attended]
+    given_newest = None if newest is None else native.readable(newest)
+    history, last, made = given, given_newest, []
+    if not packed:
+        history = [native.empty(x, *x.shape[:-1], layout.stride) for x in given]
+        last = None if given_newest is None else native.empty(given_newest, len(given_newest), layout.stride)
+        made = history if last is None else [*history, last]
+    shapes = saved_shapes(folded, layout, targets, sources, _count(attended))
+    saved = {name: native.empty(query_weight, *shape) for name, shape in shapes.items()}
+    out = native.empty(query_weight, targets, layout.stride if packed else layout.width)
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
+    if targets:
+        native.run(
+            "DnaForward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position, order), heads=heads,
+            groups=query_weight.size(0), folded=folded, packed=packed, relu=relu, dropout=dropout_p,
+            seed=native.unsigned(seed), edge_weight=edge_weight.contiguous(), **weights, history=history, newest=last,
+            given=[] if packed else given, given_newest=None if packed else given_newest, **saved, out=out,
+        )  # fmt: skip
+    return out, [*made, *saved.values()]
+
+
+@operation("justjump::dna_layer_backward")
+def dna_layer_backward(
+    grad: Tensor,
+    out: Tensor | None,
+    history: Sequence[Tensor],
+    newest: Tensor | None,
+    saved: Sequence[Tensor],
+    edge_weight: Tensor,
+    query_weight: Tensor,
+    query_bias: Tensor | None,
+    key_weight: Tensor,
+    key_bias: Tensor | None,
+    value_weight: Tensor,
+    value_bias: Tensor | None,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    heads: int,
+    folded: bool,
+    packed: bool,
+    keep_scores: bool,
+    dropout_p: float,
+    seed: Tensor,
+    learns: bool,
+    learns_edges: bool,
+) -> list[Tensor]:
+    """Gradients of each tensor of the history, of newest if it was given, then of what is learned.
+
+    Args:
+        out: the output where there is a ReLU
+        history, newest: packed
+        learns: whether weights and biases get gradients: query, key and value in turn
+        learns_edges: whether the edge weights do: theirs comes last
+    """
+    dtype, targets, sources = query_weight.dtype, rowptr.numel() - 1, history[0].size(0)
+    layout = _layout(query_weight, heads)
+    size = layout.stride if packed else layout.width
+    grad_history = [native.empty(x, *x.shape[:-1], size) for x in history]
+    grad_newest = [] if newest is None else [native.empty(newest, len(newest), size)]
+    grad_weights = _gradients_like(query_weight) if learns else []
+    grad_edges = [torch.empty_like(edge_weight)] if learns_edges else []
+    grads = [*grad_history, *grad_newest, *grad_weights, *grad_edges]
+    if targets == 0:
+        return [x.zero_() for x in grads]
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
+    kept = saved_shapes(folded, layout, targets, sources, _count(history))
+    named = {name: x.contiguous() for name, x in zip(kept, saved, strict=True)}
+    learned = {f"grad_{name}": x for name, x in zip(WEIGHTS, grad_weights, strict=False)}
+    native.run(
+        "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
+        groups=query_weight.size(0), folded=folded, packed=packed, relu=out is not None, dropout=dropout_p,
+        seed=native.unsigned(seed), edge_weight=edge_weight.contiguous(), **weights,
+        history=[native.readable(x) for x in history], newest=None if newest is None else native.readable(newest),
+        **named, out=None if out is None else out.contiguous(), grad_out=grad.contiguous(), **learned,
+        grad_edge_weight=grad_edges[0] if grad_edges else None, grad_history=grad_history,
+        grad_newest=grad_newest[0] if grad_newest else None, keep_scores=keep_scores,
+    )  # fmt: skip
+    return grads
+
+
+@dna_layer.register_fake
+def _(  # type: ignore[no-untyped-def]
+    attended, newest, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight, value_bias,
+    rowptr, col, colptr, row, position, order, heads, folded, packed, *_,
+):  # fmt: skip
+    layout, targets = _layout(query_weight, heads), rowptr.numel() - 1
+    made = [] if packed else [*attended, *([] if newest is None else [newest])]
+    made = [x.new_empty(*x.shape[:-1], layout.stride) for x in made]
+    shapes = saved_shapes(folded, layout, targets, attended[0].size(0), _count(attended))
+    out = query_weight.new_empty(targets, layout.stride if packed else layout.width)
+    return out, [*made, *(out.new_empty(shape) for shape in shapes.values())]
+
+
+@dna_layer_backward.register_fake
+def _(  # type: ignore[no-untyped-def]
+    grad, out, history, newest, saved, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight,
+    value_bias, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p, seed, learns,
+    learns_edges,
+):  # fmt: skip
+    rows = [*history, *([] if newest is None else [newest])]
+    grads = [x.new_empty(*x.shape[:-1], grad.size(-1)) for x in rows]
+    grads += _gradients_like(query_weight) if learns else []
+    return [*grads, *([torch.empty_like(edge_weight)] if learns_edges else [])]
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    attended, newest, *tensors = inputs[:15]
+    order_free = tensors[:12]  # the order of the targets plays no part in backward
+    ctx.heads, ctx.folded, packed, relu, ctx.keep_scores, ctx.dropout_p, seed, *ctx.learns = inputs[15:]
+    out, saved = output
+    ctx.packed, ctx.count = packed, len(attended)
+    history, last = attended, newest
+    if not packed:
+        history, saved = saved[: len(attended)], saved[len(attended) :]
+        if newest is not None:
+            last, saved = saved[0], saved[1:]
+    ctx.save_for_backward(out if relu else None, last, seed, *order_free, *history, *saved)
+
+
+def _gradient(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    out, newest, seed, *tensors = ctx.saved_tensors
+    order_free, history, saved = tensors[:12], tensors[12 : 12 + ctx.count], tensors[12 + ctx.count :]
+    options = (ctx.heads, ctx.folded, ctx.packed, ctx.keep_scores, ctx.dropout_p, seed, *ctx.learns)
+    grads = dna_layer_backward(grad, out, history, newest, saved, *order_free, *options)
+    learns, learns_edges = ctx.learns
+    grad_history, rest = grads[: ctx.count], grads[ctx.count :]
+    grad_newest = None
+    if newest is not None:
+        grad_newest, *rest = rest
+    grad_edges = rest.pop() if learns_edges else None
+    weights = order_free[1:7]
+    given = [None if w is None else g for w, g in zip(weights, rest, strict=True)] if learns else [None] * 6
+    return grad_history, grad_newest, grad_edges, *given
+
+
+dna_layer.register_gradient(_save, _gradient)
+
+
+def _layout(query_weight: Tensor, heads: int) -> Layout:
+    return Layout(heads, query_weight.size(0) * query_weight.size(1) // heads, query_weight.dtype)
+
+
+def _count(tensors: Sequence[Tensor]) -> int:
+    """T, the number of representations in tensors ``[M, d]`` and ``[M, t, d]``."""
+    return sum(x.size(1) if x.dim() == 3 else 1 for x in tensors)
+
+
+def _weights(*tensors: Tensor | None) -> dict[str, Tensor | None]:
+    return {name: None if x is None else x.contiguous() for name, x in zip(WEIGHTS, tensors, strict=True)}
+
+
+def _gradients_like(weight: Tensor) -> list[Tensor]:
+    """Room for the gradients of weight and bias of query, key and value."""
+    bias = weight.size(0) * weight.size(1)
+    return [x for _ in range(3) for x in (weight.new_empty(weight.shape), weight.new_empty(bias))]

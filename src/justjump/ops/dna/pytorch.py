@@ -1,0 +1,68 @@
+"""A DNA layer in bounded memory, by PyTorch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from justjump.ops.adjacency import Adjacency
+from justjump.ops.blocks import edge_blocks
+from justjump.ops.dna.reference import dna_edge_attention
+from justjump.ops.dropout.reference import dropout
+from justjump.ops.grouped.reference import grouped_linear
+
+if TYPE_CHECKING:
+    from justjump.ops.dna import Projections
+
+
+def dna_conv(
+    newest: Tensor | None,
+    attended: Sequence[Tensor],
+    projections: Projections,
+    adj: Adjacency,
+    heads: int,
+    dropout_p: float,
+    seed: Tensor,
+) -> Tensor:
+    """``[N, d]``, given the rows that ask (None for the last of the others) and those that are asked."""
+    history = torch.cat([x if x.dim() == 3 else x[:, None] for x in attended], dim=1)  # [M, T, d]
+    newest = history[:, -1] if newest is None else newest
+    channels = history.size(-1) // heads
+    query = grouped_linear(newest, projections.query, projections.query_bias).view(-1, heads, channels)
+    key = grouped_linear(history, projections.key, projections.key_bias).view(*history.shape[:2], heads, channels)
+    value = grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
+    return dna_attention(query, key, value, adj, dropout_p, seed).flatten(1)
+
+
+def dna_attention(
+    query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dropout_p: float, seed: Tensor
+) -> Tensor:
+    """:func:`reference.dna_attention` in blocks of edges. ``[N, H, C], [M, T, H, C] x 2 -> [N, H, C]``"""
+    assert adj.weight is not None
+    out = torch.zeros_like(query)
+    for e in edge_blocks(adj.num_edges, key[0].numel() if len(key) else 1):
+        block = (query, key, value, adj.target[e], adj.col[e], adj.weight[e], dropout_p, seed, e.start)
+        # Backward recomputes the block: [edges, T, H, C] never outlives it.
+        message = cast(Tensor, checkpoint(_messages, *block, use_reentrant=False, preserve_rng_state=False))
+        out = out.index_add(0, adj.target[e], message)
+    return out
+
+
+def _messages(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    target: Tensor,
+    source: Tensor,
+    weight: Tensor,
+    dropout_p: float,
+    seed: Tensor,
+    first: int,
+) -> Tensor:
+    attention = dna_edge_attention(query, key, target, source)
+    attention = dropout(attention, dropout_p, seed, first)
+    return weight[:, None, None] * (attention[..., None] * value[source]).sum(1)  # [E, H, C]

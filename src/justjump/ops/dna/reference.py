@@ -1,0 +1,67 @@
+"""Dynamic neighborhood aggregation, the obvious way: the oracle for the fast ones.
+
+Shapes: N nodes, E edges, T former representations, H heads, C channels per head, d = H * C.
+Edges are in CSR order: edge ``e`` runs from ``col[e]`` to the row that owns position ``e`` of ``rowptr``.
+"""
+
+import math
+
+from torch import Tensor
+
+from justjump.ops.dropout.reference import dropout
+from justjump.ops.segments import edge_targets, segment_sum
+
+
+def restricted_softmax(x: Tensor, dim: int = -1) -> Tensor:
+    r"""Softmax with a fixed extra logit 0, so that the weights may sum to less than one.
+
+    .. math:: \textrm{softmax}(x)_i = \exp(x_i) / (1 + \sum_j \exp(x_j))
+
+    Subtracting ``max(0, max_j x_j)`` keeps every exponent at or below zero.
+
+    >>> restricted_softmax(torch.tensor([0.0, 0.0, 0.0]))
+    tensor([0.2500, 0.2500, 0.2500])
+    """
+    if x.size(dim) == 0:
+        return x
+    top = x.amax(dim, keepdim=True).clamp(min=0).detach()
+    e = (x - top).exp()
+    return e / (e.sum(dim, keepdim=True) + (-top).exp())
+
+
+def dna_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    weight: Tensor,
+    dropout_p: float = 0.0,
+    seed: int | Tensor = 0,
+) -> tuple[Tensor, Tensor]:
+    r"""Every edge attends to all former representations of its source; the results are summed by target.
+
+    .. math::
+        \alpha_{e,t} = \textrm{softmax}_t \left( q_v^\top k_{w,t} / \sqrt{C} \right), \quad
+        out_v = \sum_{e = (v \leftarrow w)} weight_e \sum_t \alpha_{e,t} \, v_{w,t}
+
+    separately for each head, with the :func:`restricted_softmax` and dropout on its weights.
+
+    Args:
+        query: ``[N, H, C]``
+        key, value: ``[N, T, H, C]``
+        rowptr, col, weight: ``[N + 1], [E], [E]``
+
+    Returns:
+        ``[N, H, C]`` and the weights before dropout ``[E, T, H]``
+    """
+    attention = dna_edge_attention(query, key, edge_targets(rowptr), col)
+    dropped = dropout(attention, dropout_p, seed)
+    message = (dropped[..., None] * value[col]).sum(1)  # [E, H, C]
+    return segment_sum(weight[:, None, None] * message, rowptr), attention
+
+
+def dna_edge_attention(query: Tensor, key: Tensor, target: Tensor, source: Tensor) -> Tensor:
+    """The weights of :func:`dna_attention` for some edges. ``[N, H, C], [N, T, H, C], [E], [E] -> [E, T, H]``"""
+    score = (query[target][:, None] * key[source]).sum(-1) / math.sqrt(query.size(-1))
+    return restricted_softmax(score, dim=1)

@@ -1,0 +1,44 @@
+"""Dropout by a counter-based mask: a seed is drawn from torch's generator, the mask is a function of it."""
+
+import torch
+from torch import Tensor
+
+from justjump.ops.dropout import native
+from justjump.ops.dropout.reference import dropout_threshold
+
+
+def draw_seed(p: float) -> Tensor:
+    """A fresh seed for dropout at rate p from torch's default generator (untouched where p is 0): int64 scalar."""
+    if p == 0:
+        return torch.zeros((), dtype=torch.int64)
+    return torch.randint(2**62, (), dtype=torch.int64)
+
+
+def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
+    """Zero each entry of ``x`` ``[R, d]`` with probability p and scale the others by ``1 / (1 - p)``.
+
+    >>> dropout(torch.ones(2, 3), p=0.5, training=False)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
+    if p == 0 or not training:
+        return x
+    dropped: Tensor = native.dropout(_rows(x), p, draw_seed(p))
+    return dropped
+
+
+def relu_dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
+    """``dropout(relu(x))`` in one pass. ``[R, d] -> [R, d]``"""
+    if p == 0 or not training:
+        return torch.relu(x)
+    dropped: Tensor = native.relu_dropout(_rows(x), p, draw_seed(p))
+    return dropped
+
+
+def _rows(x: Tensor) -> Tensor:
+    if x.dim() != 2:
+        raise ValueError(f"x has shape {list(x.shape)}, expected [rows, channels]")
+    return x
+
+
+__all__ = ["draw_seed", "dropout", "dropout_threshold", "relu_dropout"]

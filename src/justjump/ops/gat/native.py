@@ -1,0 +1,100 @@
+"""Graph attention on packed rows by the native kernels, as an operation of torch."""
+
+import torch
+from torch import Tensor
+
+from justjump.ops import native
+from justjump.ops.operation import operation
+
+
+@operation("justjump::gat_attention", learned=3)
+def gat_attention(
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    heads: int,
+    channels: int,
+    negative_slope: float,
+    dropout_p: float,
+    seed: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The packed output ``[N, stride]``, and two tensors that backward needs besides it.
+
+    Args:
+        value: ``[M, stride]`` packed
+        score_source, score_target: ``[M, P]``, ``[N, P]``
+    """
+    targets, stride = score_target.size(0), value.size(1)
+    out, sloped = native.empty(value, targets, stride), native.empty(value, targets, stride)
+    state = value.new_empty(targets, 4 * score_target.size(1))
+    native.run(
+        "GatForward", value.dtype, graph=native.graph(value.size(0), rowptr, col), heads=heads, channels=channels,
+        slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed), value=value.contiguous(),
+        score_source=score_source.contiguous(), score_target=score_target.contiguous(), out=out, sloped=sloped,
+        state=state,
+    )  # fmt: skip
+    return out, sloped, state
+
+
+@operation("justjump::gat_attention_backward")
+def gat_backward(
+    grad: Tensor,
+    out: Tensor,
+    sloped: Tensor,
+    state: Tensor,
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    heads: int,
+    channels: int,
+    negative_slope: float,
+    dropout_p: float,
+    seed: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of value, score_source and score_target."""
+    value, score_source, score_target = value.contiguous(), score_source.contiguous(), score_target.contiguous()
+    grad_value = native.empty(value, *value.shape)
+    grad_source, grad_target = torch.empty_like(score_source), torch.empty_like(score_target)
+    native.run(
+        "GatBackward", value.dtype, graph=native.graph(value.size(0), rowptr, col, colptr, row, position),
+        heads=heads, channels=channels, slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed),
+        value=value, score_source=score_source, score_target=score_target, out=out.contiguous(),
+        sloped=sloped.contiguous(), state=state.contiguous(), grad_out=grad.contiguous(), grad_value=grad_value,
+        grad_source=grad_source, grad_target=grad_target,
+    )  # fmt: skip
+    return grad_value, grad_source, grad_target
+
+
+@gat_attention.register_fake
+def _(value, score_source, score_target, *_):  # type: ignore[no-untyped-def]
+    targets = score_target.size(0)
+    out = value.new_empty(targets, value.size(1))
+    return out, torch.empty_like(out), value.new_empty(targets, 4 * score_target.size(1))
+
+
+@gat_backward.register_fake
+def _(grad, out, sloped, state, value, score_source, score_target, *_):  # type: ignore[no-untyped-def]
+    return torch.empty_like(value), torch.empty_like(score_source), torch.empty_like(score_target)
+
+
+def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
+    *tensors, ctx.heads, ctx.channels, ctx.negative_slope, ctx.dropout_p, seed = inputs
+    ctx.save_for_backward(*output, *tensors, seed)
+
+
+def _gradient(ctx, grad):  # type: ignore[no-untyped-def]
+    *tensors, seed = ctx.saved_tensors
+    return gat_backward(grad, *tensors, ctx.heads, ctx.channels, ctx.negative_slope, ctx.dropout_p, seed)
+
+
+gat_attention.register_gradient(_save, _gradient)

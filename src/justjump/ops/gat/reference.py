@@ -1,0 +1,45 @@
+"""Graph attention, the obvious way.
+
+Shapes: N nodes, E edges, H heads, C channels per head. Edges are in CSR order.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from justjump.ops.dropout.reference import dropout
+from justjump.ops.segments import edge_targets, segment_sum
+
+
+def gat_attention(
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    negative_slope: float = 0.2,
+    dropout_p: float = 0.0,
+    seed: int | Tensor = 0,
+) -> tuple[Tensor, Tensor]:
+    r"""Graph attention: a softmax over the incoming edges of each node.
+
+    .. math::
+        \alpha_e = \textrm{softmax}_{e \in \mathcal{N}(v)} \left( \textrm{LeakyReLU}(s_w + t_v) \right), \quad
+        out_v = \sum_e \alpha_e \, value_w
+
+    Args:
+        value: ``[N, H, C]``
+        score_source, score_target: ``[N, H]``
+
+    Returns:
+        ``[N, H, C]`` and the weights before dropout ``[E, H]``
+    """
+    target = edge_targets(rowptr)
+    score = torch.nn.functional.leaky_relu(score_source[col] + score_target[target], negative_slope)
+    top = score.new_full((rowptr.numel() - 1, score.size(1)), -math.inf)
+    top = top.scatter_reduce(0, target[:, None].expand_as(score).long(), score.detach(), "amax")
+    e = (score - top[target]).exp()  # [E, H]
+    attention = e / segment_sum(e, rowptr)[target]
+    dropped = dropout(attention[:, None], dropout_p, seed)[:, 0]
+    return segment_sum(dropped[..., None] * value[col], rowptr), attention

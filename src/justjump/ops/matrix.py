@@ -1,0 +1,164 @@
+"""A sparse matrix by rows and by columns, for products with it and with its transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from justjump.ops.segments import edge_targets
+
+INT32_MAX = 2**31 - 1
+Made = TypeVar("Made")
+
+
+class SparseMatrix:
+    """CSR of a matrix ``[R, M]`` with E stored entries, and its CSC, made when first needed.
+
+    The constructor validates the indices, so that operations may trust them.
+
+    Attributes:
+        shape: ``(R, M)``
+        rowptr: ``[R + 1]`` entries of row r are ``rowptr[r] .. rowptr[r + 1]``
+        col: ``[E]`` column of each entry, ascending within a row
+        weight: ``[E]`` values in CSR order, or None where all are one
+
+    >>> import scipy.sparse
+    >>> SparseMatrix.from_scipy(scipy.sparse.csr_matrix([[0, 2], [1, 0], [0, 0]]))
+    SparseMatrix(shape=(3, 2), entries=2)
+    """
+
+    shape: tuple[int, int]
+    rowptr: Tensor
+    col: Tensor
+    weight: Tensor | None
+    _structure: dict[str, Any]
+
+    def __init__(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
+        _check_csr(shape, rowptr, col, weight)
+        self._set(shape, rowptr, col, weight)
+
+    def _set(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
+        """Take indices that are known to be right."""
+        # Kernels read half the index memory where 32 bits are enough.
+        dtype = torch.int32 if max(*shape, col.numel()) <= INT32_MAX else torch.int64
+        self.shape = shape
+        self.rowptr, self.col = rowptr.to(dtype), col.to(dtype)
+        self.weight = weight
+        self._structure = {}  # what follows from rowptr and col alone: matrices that share these share it
+
+    @classmethod
+    def from_entries(
+        cls, shape: tuple[int, int], row: Tensor, col: Tensor, weight: Tensor | None = None
+    ) -> SparseMatrix:
+        """From the entries in any order; two entries at one place stay two entries."""
+        for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
+            check_range(name, index, size)
+        rowptr, order = sort_entries(shape, row, col)
+        matrix = SparseMatrix.__new__(SparseMatrix)
+        matrix._set(shape, rowptr, col[order], None if weight is None else weight[order])
+        return matrix
+
+    @classmethod
+    @torch.inference_mode(False)
+    def from_scipy(cls, matrix: Any) -> SparseMatrix:
+        """From a scipy sparse matrix, its values as float32 (float64 stays)."""
+        coo = matrix.tocoo()
+        weight = torch.as_tensor(coo.data)
+        if weight.dtype != torch.float64:
+            weight = weight.float()
+        return cls.from_entries(coo.shape, torch.as_tensor(coo.row), torch.as_tensor(coo.col), weight)
+
+    @property
+    def num_entries(self) -> int:
+        return self.col.numel()
+
+    @property
+    def device(self) -> torch.device:
+        return self.col.device
+
+    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What follows from the structure, made when first needed."""
+        if name not in self._structure:
+            with torch.inference_mode(False):  # it must serve training later
+                self._structure[name] = make()
+        found: Made = self._structure[name]
+        return found
+
+    @property
+    def target(self) -> Tensor:
+        """``[E]`` row of each entry in CSR order."""
+        return self._once("target", lambda: edge_targets(self.rowptr))
+
+    @property
+    def colptr(self) -> Tensor:
+        """``[M + 1]`` where each column's entries begin in CSC order."""
+        return self._once("csc", self._by_columns)[0]
+
+    @property
+    def row(self) -> Tensor:
+        """``[E]`` row of each entry in CSC order."""
+        return self._once("csc", self._by_columns)[1]
+
+    @property
+    def position(self) -> Tensor:
+        """``[E]`` CSR position of each entry in CSC order."""
+        return self._once("csc", self._by_columns)[2]
+
+    def _by_columns(self) -> tuple[Tensor, Tensor, Tensor]:
+        position = torch.argsort(self.col, stable=True)  # rows ascend within each column
+        colptr = pointer(self.col.long(), self.shape[1])
+        return colptr.to(self.col.dtype), self.target[position], position.to(self.col.dtype)
+
+    @property
+    def weight_by_column(self) -> Tensor | None:
+        """``[E]`` values in CSC order, or None where all are one."""
+        if self.weight is None:
+            return None
+        if not hasattr(self, "_weight_by_column"):
+            with torch.inference_mode(False):
+                self._weight_by_column = self.weight[self.position]
+        return self._weight_by_column
+
+    def to_dense(self) -> Tensor:
+        """``[R, M]``"""
+        weight = torch.ones(self.num_entries, device=self.device) if self.weight is None else self.weight
+        dense = weight.new_zeros(self.shape)
+        return dense.index_put((self.target, self.col), weight, accumulate=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape}, entries={self.num_entries})"
+
+
+def sort_entries(shape: tuple[int, int], row: Tensor, col: Tensor) -> tuple[Tensor, Tensor]:
+    """CSR pointer ``[R + 1]`` and order ``[E]`` of entries: the same for every order of distinct ones."""
+    row, col = row.long(), col.long()
+    return pointer(row, shape[0]), torch.argsort(row * shape[1] + col, stable=True)
+
+
+def pointer(index: Tensor, size: int) -> Tensor:
+    """Where each value's run starts in a sorted list of ``index``. ``[E] -> [size + 1]``"""
+    out = torch.zeros(size + 1, dtype=torch.int64, device=index.device)
+    torch.cumsum(torch.bincount(index, minlength=size), 0, out=out[1:])
+    return out
+
+
+def check_range(name: str, index: Tensor, size: int) -> None:
+    low, high = map(int, index.aminmax()) if index.numel() else (0, -1)
+    if low < 0 or high >= size:
+        raise ValueError(f"{name} holds {low if low < 0 else high}, expected numbers from 0 to {size - 1}")
+
+
+def _check_csr(shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
+    for name, index in (("rowptr", rowptr), ("col", col)):
+        if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
+            raise ValueError(f"{name} is {index.dtype} of shape {list(index.shape)}, expected a vector of integers")
+    if rowptr.numel() != shape[0] + 1:
+        raise ValueError(f"rowptr holds {rowptr.numel()} numbers, expected {shape[0] + 1}: one per row and one more")
+    if int(rowptr[0]) != 0 or int(rowptr[-1]) != col.numel() or bool((rowptr.diff() < 0).any()):
+        raise ValueError(f"rowptr must ascend from 0 to the number of entries, {col.numel()}")
+    check_range("col", col, shape[1])
+    if weight is not None and weight.shape != col.shape:
+        raise ValueError(f"weight has shape {list(weight.shape)}, expected [{col.numel()}], one per entry")

@@ -1,0 +1,100 @@
+"""How a layer is computed: the only place that decides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from justjump.ops import native
+from justjump.ops.history import History
+from justjump.ops.layout import Layout
+
+Form = Literal["torch", "separate", "folded"]
+
+# The gradients of all scores are kept between the two passes of backward up to this size: they stay in the cache.
+# Larger layers compute them twice.
+SCORE_BYTES = 2**23
+
+_FORMS = {
+    "torch": "PyTorch works through the edges in blocks",
+    "separate": "keys and values are projected per node and gathered per edge",
+    "folded": "the history itself is gathered per edge; the projections are applied to queries and aggregates",
+}
+
+
+def is_native(*tensors: Tensor) -> bool:
+    """Whether the native kernels take these tensors: dense float32 or float64 on the CPU."""
+    return native.available() and all(
+        x.device.type == "cpu" and x.dtype == tensors[0].dtype and x.dtype in (torch.float32, torch.float64)
+        for x in tensors
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one DNA layer is computed.
+
+    Attributes:
+        form: ``"torch"``, ``"separate"`` or ``"folded"``; all give the same numbers up to rounding
+        layout: of the history from layer to layer; None is the standard one
+        keeps_scores: backward keeps the gradients of all scores from its pass by source to its pass by target
+        by_community: forward visits the targets of one community together, to find more of what it gathers in the
+            caches
+        reason: why this form
+
+    >>> history = History.start(torch.empty(2708, 128, dtype=torch.bfloat16))
+    >>> print(Plan.choose(history, edges=13_264, heads=8, groups=16))  # doctest: +ELLIPSIS
+    torch: PyTorch works through the edges in blocks, because ...
+    """
+
+    form: Form
+    layout: Layout | None
+    keeps_scores: bool
+    by_community: bool
+    reason: str
+
+    @classmethod
+    def choose(cls, history: History, *, edges: int, heads: int, groups: int) -> Plan:
+        """The plan of a layer, by its sizes, dtype and device."""
+        why_not = _why_not_native(history)
+        if why_not:
+            return cls("torch", None, keeps_scores=False, by_community=False, reason=why_not)
+        layout = Layout(heads, history.channels // heads, history.dtype)
+        scores = edges * len(history.attended) * layout.padded * history.dtype.itemsize
+        if groups % heads == 0:
+            reason = f"groups={groups} is a multiple of heads={heads}: every head sees its own channels only"
+            return cls("folded", layout, scores <= SCORE_BYTES, by_community=False, reason=reason)
+        reason = f"groups={groups} is no multiple of heads={heads}: a group spans several heads"
+        return cls("separate", layout, keeps_scores=True, by_community=True, reason=reason)
+
+    def __str__(self) -> str:
+        parts = [f"{self.form}: {_FORMS[self.form]}, because {self.reason}"]
+        if self.layout is not None:
+            parts.append(f"the history stays packed, {self.layout.stride} numbers per node and representation")
+            parts.append(f"backward {'keeps' if self.keeps_scores else 'computes again'} the gradients of the scores")
+        if self.by_community:
+            parts.append("communities of nodes are visited together")
+        return "; ".join(parts)
+
+
+def saved_shapes(folded: bool, layout: Layout, targets: int, sources: int, steps: int) -> dict[str, tuple[int, int]]:
+    """What forward leaves for backward besides the packed history, by the names of ``csrc/dna/layer.h``."""
+    row, head_row = (targets, layout.stride), (targets, layout.padded)
+    if folded:
+        return {"queries": row, "folded_queries": row, "score_bias": head_row, "aggregate": row, "total": head_row}
+    return {"queries": row, "keys": (sources, 2 * steps * layout.stride)}
+
+
+def _why_not_native(history: History) -> str:
+    if not native.available():
+        return native.why_not()
+    if history.device.type != "cpu":
+        return f"the native kernels run on the CPU, not on {history.device}"
+    if history.dtype not in (torch.float32, torch.float64):
+        return f"the native kernels take float32 and float64, not {history.dtype}"
+    if history.num_nodes == 0:
+        return "there are no nodes"
+    return ""
