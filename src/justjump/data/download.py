@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from .errors import DataError
 
-_TIMEOUT = (10, 60)  # seconds until the connection stands, and between two blocks of the answer
+_TIMEOUT = (10, 60)  # seconds to connect, and seconds between two blocks of the answer
 
 
 def checksum_matches(path: Path, checksum: str) -> bool:

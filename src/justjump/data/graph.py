@@ -109,8 +109,8 @@ class Graph:
     def num_edges(self) -> int:
         """Number of edges.
 
-        In an undirected graph this is the number of joined pairs of nodes (Cora: 5,278), otherwise the number of columns
-        of `edge_index`.
+        In an undirected graph this is the number of joined pairs of nodes (Cora: 5,278). Otherwise it is the number of
+        columns of `edge_index`.
         """
         if not self.is_undirected:
             return int(self.edge_index.shape[1])

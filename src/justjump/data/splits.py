@@ -95,7 +95,7 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     """
     masks = graph.masks if isinstance(graph, Graph) else graph
     if masks is None:
-        raise DataError("the graph has no masks: give it masks (train, val, test), or use a random split")
+        raise DataError("the graph has no masks: say which nodes are train, val and test, or use a random split")
     masks = [np.asarray(mask) for mask in masks]
     if len(masks) != 3 or any(mask.dtype != bool or mask.ndim != 1 or mask.shape != masks[0].shape for mask in masks):
         raise DataError(
@@ -132,8 +132,8 @@ def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
 def _spread(sizes: np.ndarray, total: int) -> np.ndarray:
     """How many nodes to take from each class, given the sizes `[C]` of the classes.
 
-    Each class gives its share to within one node, and all classes together give exactly `total`. This rounds the running
-    sum in integers, so its last value is `total`.
+    Each class gives its share to within one node, and all classes together give exactly `total`. The running sum is
+    rounded in integers, so its last value is `total`.
     """
     count = int(sizes.sum())
     if count == 0:
