@@ -62,8 +62,8 @@ def draw() -> Figure:
 def draw_headings(ax: Axes) -> None:
     left, right = COLUMNS[0] - BOX[0] / 2, COLUMNS[-1] + BOX[0] / 2
     ax.add_patch(rounded(left, 6.52, right - left, 0.5, INK, INK))
-    ax.text((left + right) / 2, 6.76, r"query of $v$:  $q = h_v^{(3)}\,\Theta_Q$", color="white", size=14, **CENTRE)
-    headings = (r"$h_w^{(1)}$", r"$h_w^{(2)}$", r"$h_w^{(3)}$")
+    ax.text((left + right) / 2, 6.76, r"query of $v$:  $q = h_v^{(2)}\,\Theta_Q$", color="white", size=14, **CENTRE)
+    headings = (r"$h_w^{(0)}$", r"$h_w^{(1)}$", r"$h_w^{(2)}$")
     for x, heading, words, color in zip(COLUMNS, headings, ("itself", "1 hop", "2 hops"), STEPS, strict=True):
         ax.add_patch(arrow((x, 6.52), (x, 6.22), QUIET, 1.2))
         ax.text(x, 5.98, heading, color=color, size=16, **CENTRE)
@@ -100,7 +100,7 @@ def draw_message(ax: Axes, y: float, arrival: float, share: list[float]) -> None
 
 def draw_target(ax: Axes) -> None:
     x, y = TARGET
-    circle(ax, TARGET, 0.72, r"$h_v^{(4)}$", size=21)
+    circle(ax, TARGET, 0.72, r"$h_v^{(3)}$", size=21)
     ax.text(x, y - 1.0, "normalised sum", color=QUIET, size=11, **CENTRE)
     ax.text(x, y - 1.25, "over the edges", color=QUIET, size=11, **CENTRE)
 
@@ -110,7 +110,7 @@ def draw_equations(ax: Axes) -> None:
     ax.text(COLUMNS[1], 0.62, r"share of $h_w^{(i)}$  =  " + share, color=INK, size=14, **CENTRE)
     ax.text(NONE, 0.62, none, color=QUIET, size=14, **CENTRE)
     score = r"score  $x_i = q \cdot h_w^{(i)}\,\Theta_K \,/\, \sqrt{d}$"
-    message = r"message  $h_{v \leftarrow w}^{(4)} = \Sigma_i$ share $\times\; h_w^{(i)}\,\Theta_V$"
+    message = r"message  $h_{v \leftarrow w}^{(3)} = \Sigma_i$ share $\times\; h_w^{(i)}\,\Theta_V$"
     for y, text in ((6.76, score), (5.98, message)):
         ax.text(MESSAGE, y, text, color=INK, size=14, ha="left", va="center")
 

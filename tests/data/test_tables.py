@@ -69,7 +69,9 @@ def test_repeated_weighted_edges(tmp_path: Path) -> None:
     assert graph.edge_weight is not None
     assert graph.edge_weight.tolist() == [2, 2]
     edges = "source,target,weight\na,b,2\n\nb,a,3\n"
-    with pytest.raises(DataError, match=r"edges\.csv, line 4: the edge of line 2 .* another weight .*directed=True"):
+    with pytest.raises(
+        DataError, match=r"edges\.csv, line 4: the edge of line 2 is repeated .*another weight .*directed=True"
+    ):
         _read(tmp_path, nodes, edges)
     graph = _read(tmp_path, nodes, edges, directed=True)
     assert graph.edge_weight is not None
@@ -83,16 +85,16 @@ def test_repeated_weighted_edges(tmp_path: Path) -> None:
         ("id,x\n", r"nodes\.csv has a header but no nodes"),
         ("name,x\na,1\n", r"nodes\.csv, line 1: there is no column 'id' in 'name,x'"),
         ("id;x\na;1\n", r"line 1: there is no column 'id' in 'id;x'.*separated by commas"),
-        ("id,label\na,1\n", r"line 1: there is no column of features beside id,label"),
-        ("id,x,x\na,1,1\n", r"line 1: the column 'x' stands there twice"),
-        ("id,x\na,1\nb\n", r"nodes\.csv, line 3: 1 values for the 2 columns"),
-        ("id,x\na,1\nb,1,2\n", r"line 3: 3 values for the 2 columns"),
+        ("id,label\na,1\n", r"line 1: there is no column of features besides id,label"),
+        ("id,x,x\na,1,1\n", r"line 1: there are two columns 'x'"),
+        ("id,x\na,1\nb\n", r"nodes\.csv, line 3: 1 values, expected 2"),
+        ("id,x\na,1\nb,1,2\n", r"line 3: 3 values, expected 2"),
         ("id,x\na,1\n\nb,one\n", r"line 4: the feature 'x' must be a finite number, got 'one'"),
         ("id,x,y\na,1,\n", r"line 2: the feature 'y' must be a finite number, got ''"),
         ("id,x\na,nan\n", r"line 2: .*got 'nan'"),
         ("id,x\na,1e39\n", r"line 2: .*got '1e39'"),
         ("id,x\na,inf\n", r"line 2: .*got 'inf'"),
-        ("id,x\na,1\nb,1\na,2\n", r"line 4: the id 'a' stands in line 2 already"),
+        ("id,x\na,1\nb,1\na,2\n", r"line 4: the id 'a' is already in line 2"),
         ("id,x\n ,1\n", r"line 2: the id is empty"),
         ("id,label,x\na,-1,1\n", r"line 2: the label -1 is ambiguous: leave it empty"),
         ("id,split,x\na,training,1\n", r"line 2: the split 'training' must be train, val, test or empty"),
@@ -112,13 +114,13 @@ def test_errors_in_nodes(tmp_path: Path, nodes: str, message: str) -> None:
         ("", r"edges\.csv is empty"),
         ("from,to\nann,bob\n", r"edges\.csv, line 1: there is no column 'source' in 'from,to'"),
         ("source,target,wieght\nann,bob,1\n", r"line 1: unknown column 'wieght'"),
-        ("source,target\nann,bob\nann,eve\n", r"edges\.csv, line 3: the target 'eve' is not an id of nodes\.csv"),
+        ("source,target\nann,bob\nann,eve\n", r"edges\.csv, line 3: the target 'eve' is not an id in nodes\.csv"),
         ("source,target\n,bob\n", r"line 2: the source '' is not an id"),
         ("source,target,weight\nann,bob,heavy\n", r"line 2: the weight 'heavy' must be a number"),
         ("source,target,weight\nann,bob,-1\n", r"line 2: the weight '-1' must be a number that is not negative"),
         ("source,target,weight\nann,bob,nan\n", r"line 2: the weight 'nan'"),
         ("source,target,weight\nann,bob,1e39\n", r"line 2: the weight '1e39'"),
-        ("source,target\nann\n", r"line 2: 1 values for the 2 columns"),
+        ("source,target\nann\n", r"line 2: 1 values, expected 2"),
     ],
 )
 def test_errors_in_edges(tmp_path: Path, edges: str, message: str) -> None:
@@ -127,7 +129,7 @@ def test_errors_in_edges(tmp_path: Path, edges: str, message: str) -> None:
 
 
 def test_missing_and_unreadable_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nodes\.csv does not exist: a graph's folder holds"):
+    with pytest.raises(DataError, match=r"nodes\.csv does not exist: the folder of a graph must hold"):
         read_graph(tmp_path)
     (tmp_path / "nodes.csv").write_text(NODES)
     with pytest.raises(DataError, match=r"edges\.csv does not exist"):

@@ -1,4 +1,4 @@
-"""Graphs: the paper's datasets, a user's own, and their splits."""
+"""Graphs: the paper's datasets, users' own graphs, and splits of their nodes."""
 
 from .datasets import NAMES, is_available, load, location, origin
 from .errors import DataError

@@ -22,7 +22,7 @@ _NPZ = "https://raw.githubusercontent.com/shchur/gnn-benchmark/1e72912a0810cdf27
 
 @dataclass(frozen=True)
 class Source:
-    """Where a dataset is published: the files it needs, with their checksums, and the address they stand under."""
+    """Where a dataset is published: the files with their checksums, and the address of the folder that holds them."""
 
     base_url: str
     files: Mapping[str, str]
@@ -64,11 +64,11 @@ _EMBEDDED = Path(__file__).parent / "cora.npz"
 
 
 def load(name: str, data_dir: str | Path | None = None) -> Graph:
-    """One of the paper's datasets, with both directions of every edge and no self-loops.
+    """Load one of the paper's datasets, with both directions of every edge and no self-loops.
 
-    Cora comes with the package. The files of the others are looked for in `data_dir` (else the folder that the
-    environment variable `JUSTJUMP_DATA` names), as `<data_dir>/<name>/<file>` or `<data_dir>/<file>`, then in the
-    cache, and are downloaded to the cache if they are in neither.
+    Cora comes with the package. The files of the other datasets may be in `data_dir`, as `<data_dir>/<name>/<file>` or
+    `<data_dir>/<file>`, or in the cache. If they are in neither, they are downloaded to the cache. Without `data_dir`,
+    the environment variable `JUSTJUMP_DATA` names that folder.
 
     >>> load("cora")
     Graph('cora': 2,708 nodes, 5,278 edges, 1,433 features, 7 classes)
@@ -100,7 +100,7 @@ def origin(name: str) -> str:
 
 
 def location(name: str, data_dir: str | Path | None = None) -> str:
-    """Where `load` would find a dataset now: "embedded", "folder", "cache" or "not downloaded".
+    """Where `load` would find a dataset: "embedded", "folder", "cache" or "not downloaded".
 
     >>> location("cora")
     'embedded'
@@ -114,7 +114,7 @@ def location(name: str, data_dir: str | Path | None = None) -> str:
 
 
 def is_available(name: str, data_dir: str | Path | None = None) -> bool:
-    """Whether `load` needs no download.
+    """Whether `load` works without a download.
 
     >>> is_available("cora")
     True
@@ -123,7 +123,7 @@ def is_available(name: str, data_dir: str | Path | None = None) -> bool:
 
 
 def cache_dir() -> Path:
-    """The folder that downloads go to."""
+    """The folder for downloads."""
     return Path(pooch.os_cache("justjump"))
 
 
@@ -135,7 +135,7 @@ def _check_name(name: str) -> None:
 
 
 def _folder_with(name: str, data_dir: str | Path | None) -> Path | None:
-    """The folder below the user's that holds a dataset, if there is one."""
+    """The folder with the files of a dataset: a subfolder of the user's folder, or that folder itself, or None."""
     root, given_by = (
         (data_dir, "data_dir") if data_dir is not None else (os.environ.get("JUSTJUMP_DATA"), "JUSTJUMP_DATA")
     )
@@ -150,7 +150,7 @@ def _folder_with(name: str, data_dir: str | Path | None) -> Path | None:
             return folder
         if len(missing) < len(SOURCES[name].files):
             raise DataError(
-                f"{folder} lacks {', '.join(missing)} of {name}: add them, or remove the others to download all"
+                f"{folder} lacks {', '.join(missing)} of {name}: add them, or remove its other files to download all"
             )
     return None
 

@@ -1,4 +1,4 @@
-"""Verified downloads: a file gets its name only once its content is known to be right."""
+"""Verified downloads: a file gets its final name only after its content has been checked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from .errors import DataError
 
-_TIMEOUT = (10, 60)  # seconds to connect, and between two pieces of an answer
+_TIMEOUT = (10, 60)  # seconds to connect, and seconds between two blocks of the answer
 
 
 def checksum_matches(path: Path, checksum: str) -> bool:
-    """Whether a file has a checksum `sha256:<hex>`, or `git:<hex>`, the id of its content in a git repository."""
+    """Whether a file has this checksum: `sha256:<hex>`, or `git:<hex>` (the id of its content in a git repository)."""
     kind, _, expected = checksum.partition(":")
     digest = (
         hashlib.sha256()
@@ -27,16 +27,16 @@ def checksum_matches(path: Path, checksum: str) -> bool:
         else hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     )
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
+        while block := file.read(1 << 20):
+            digest.update(block)
     return digest.hexdigest() == expected
 
 
 def fetch(files: Mapping[str, str], base_url: str, folder: Path) -> None:
-    """Download what a folder lacks of some files, given as name -> checksum.
+    """Download those of the `files` (name -> checksum) that a folder lacks.
 
-    Each file is written under a name of its own, verified and then renamed: what fails leaves nothing behind, and two
-    processes that fetch the same file do not meet.
+    Each file is written under a temporary name, verified and then renamed. So a failed download leaves nothing behind,
+    and two processes can download the same file at the same time.
     """
     missing = [name for name, checksum in files.items() if not is_complete({name: checksum}, folder)]
     if not missing:
@@ -49,7 +49,7 @@ def fetch(files: Mapping[str, str], base_url: str, folder: Path) -> None:
 
 
 def is_complete(files: Mapping[str, str], folder: Path) -> bool:
-    """Whether a folder has all of some files, given as name -> checksum, with the right content."""
+    """Whether a folder has all `files` (name -> checksum) with the right content."""
     try:
         return all(checksum_matches(folder / name, checksum) for name, checksum in files.items())
     except OSError:
@@ -65,7 +65,7 @@ def _fetch_one(name: str, checksum: str, url: str, folder: Path, bar: _Bar) -> N
         with os.fdopen(handle, "wb") as file:
             pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 16, timeout=_TIMEOUT)(url, file, None)
         if not checksum_matches(partial, checksum):
-            raise DataError(f"{url} answered with other content than expected ({checksum})")
+            raise DataError(f"{url} answered with other content than expected (its checksum is not {checksum})")
         partial.replace(folder / name)
     except requests.HTTPError as error:
         problem = "answered with an error"
@@ -87,7 +87,7 @@ def _fetch_one(name: str, checksum: str, url: str, folder: Path, bar: _Bar) -> N
 
 
 class _Bar:
-    """The progress bar that pooch expects, on top of rich's."""
+    """A progress bar with the interface that pooch expects, drawn by rich."""
 
     def __init__(self, progress: Progress, name: str) -> None:
         self._progress = progress

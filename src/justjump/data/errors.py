@@ -1,5 +1,5 @@
-"""The error of this package."""
+"""The error that this package raises."""
 
 
 class DataError(ValueError):
-    """Data that cannot be used. The message is one line: what was found, what was expected and what to do."""
+    """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""

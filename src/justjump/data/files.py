@@ -1,4 +1,4 @@
-"""A user's own graph."""
+"""Reading a user's own graph from files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .tables import read_tables
 
 
 def read_graph(path: str | Path, directed: bool = False) -> Graph:
-    """Graph of an `.npz` file, or of a folder with `nodes.csv` and `edges.csv`.
+    """Read a graph from an `.npz` file, or from a folder with `nodes.csv` and `edges.csv`.
 
-    Edges are taken as undirected (each is used in both directions) unless `directed`. `docs/own-graph.md` describes the
-    columns and keys.
+    Unless `directed`, edges are undirected: each is used in both directions. `docs/own-graph.md` describes the columns
+    and keys.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -25,16 +25,16 @@ class Graph:
 
     Args:
         edge_index: int64 `[2, E]`; row 0 holds sources, row 1 targets. An undirected graph holds both directions.
-        features: float32 `[N, F]`, a `csr_matrix` where the data is sparse, else an array.
+        features: float32 `[N, F]`; a `csr_matrix` if the data is sparse, otherwise an array.
         labels: int64 `[N]`; -1 means unknown.
         class_names: `[C]`.
-        name: what the graph is called in messages and tables.
+        name: the name of the graph in messages and tables.
         edge_weight: float32 `[E]`, not negative.
-        node_names: `[N]`, the ids of the nodes in the file they come from.
-        masks: bool `[N]` each: the training, validation and test nodes that the data itself names.
-        feature_names: `[F]`, the columns of the file the features come from.
+        node_names: `[N]`, the ids of the nodes in the file that they come from.
+        masks: three bool arrays `[N]` that mark the training, validation and test nodes, if the data names them.
+        feature_names: `[F]`, the columns of the file that the features come from.
 
-    Integers and floats of other sizes are converted; anything else that does not fit is a `DataError`.
+    Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
     >>> Graph(edge_index=np.array([[0, 1], [1, 0]]), features=np.eye(2), labels=np.array([0, -1]), class_names=("a",))
     Graph('graph': 2 nodes, 1 edges, 2 features, 1 classes)
@@ -63,7 +63,7 @@ class Graph:
         if labels.shape != (num_nodes,):
             raise DataError(f"labels must have shape [{num_nodes}], one per node, got {list(labels.shape)}")
         if len(set(class_names)) != len(class_names):
-            raise DataError(f"class_names must differ from each other, got {list(class_names)}")
+            raise DataError(f"all class_names must differ, got {list(class_names)}")
         _check_range(labels, -1, len(class_names), "labels", f"{len(class_names)} classes, -1 for unknown")
 
         object.__setattr__(self, "features", features)
@@ -101,13 +101,17 @@ class Graph:
 
     @cached_property
     def is_undirected(self) -> bool:
-        """Whether every edge comes with its reverse."""
+        """Whether the graph holds the reverse of every edge."""
         source, target = self.edge_index
         return np.array_equal(np.sort(source * self.num_nodes + target), np.sort(target * self.num_nodes + source))
 
     @cached_property
     def num_edges(self) -> int:
-        """Pairs of joined nodes if the graph is undirected (Cora: 5,278), else the columns of `edge_index`."""
+        """Number of edges.
+
+        In an undirected graph this is the number of joined pairs of nodes (Cora: 5,278). Otherwise it is the number of
+        columns of `edge_index`.
+        """
         if not self.is_undirected:
             return int(self.edge_index.shape[1])
         return len(np.unique(self.edge_index.min(axis=0) * self.num_nodes + self.edge_index.max(axis=0)))
@@ -120,10 +124,10 @@ class Graph:
 
     @classmethod
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
-        """Graph of a PyTorch Geometric `Data` object, which is left as it is.
+        """Make a graph from a PyTorch Geometric `Data` object, which is not changed.
 
-        Reads `x` (dense or sparse), `edge_index` or `adj_t`, `edge_weight`, `y` (missing, or -1 for unknown labels) and
-        `train_mask`, `val_mask`, `test_mask`.
+        Reads `x` (dense or sparse), `edge_index` or `adj_t`, `edge_weight`, `y` (-1 for unknown labels), `train_mask`,
+        `val_mask` and `test_mask`. Only `x` and the edges must be there.
 
         >>> import torch
         >>> from torch_geometric.data import Data
@@ -135,7 +139,9 @@ class Graph:
         return cls(**from_pyg(data), name=name)
 
     def to_pyg(self) -> Data:
-        """PyTorch Geometric `Data` with copies of the arrays; sparse features become a sparse COO tensor.
+        """Make a PyTorch Geometric `Data` object with copies of the arrays.
+
+        Sparse features become a sparse COO tensor.
 
         >>> from justjump import data
         >>> data.load("cora").to_pyg().num_nodes
@@ -166,14 +172,14 @@ def _checked_features(features: Any) -> csr_matrix | np.ndarray:
     if features.ndim != 2 or 0 in features.shape:
         raise DataError(
             f"features must have shape [nodes, features] with at least one of each, got {list(features.shape)}: "
-            "a graph without features can use the identity matrix"
+            "if the graph has no features, use the identity matrix"
         )
     if features.dtype.kind not in "iufb":
         raise DataError(f"features must be real numbers, got {features.dtype}")
     checked: csr_matrix | np.ndarray
     if sparse:
         try:
-            if hasattr(features, "check_format"):  # the compressed formats, which are not checked when they are made
+            if hasattr(features, "check_format"):  # scipy does not check the compressed formats when it makes them
                 features.check_format(full_check=True)
         except ValueError as error:
             raise DataError(f"features are not a valid sparse matrix: {error}") from error
@@ -181,11 +187,13 @@ def _checked_features(features: Any) -> csr_matrix | np.ndarray:
         bad = np.flatnonzero(~np.isfinite(checked.data))
         nodes = np.searchsorted(checked.indptr, bad, side="right") - 1
     else:
-        with np.errstate(over="ignore"):  # what overflows becomes inf, reported below
+        with np.errstate(over="ignore"):  # values that overflow become inf, which is reported below
             checked = np.ascontiguousarray(features, dtype=np.float32)
         nodes = np.flatnonzero(~np.isfinite(checked).all(axis=1))
     if len(nodes):
-        raise DataError(f"features must be finite float32 numbers, node {nodes[0]} has NaN or infinity: replace them")
+        raise DataError(
+            f"features must be finite float32 numbers, but node {nodes[0]} has NaN or infinity: replace these values"
+        )
     return checked
 
 
@@ -199,7 +207,7 @@ def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:
     good = np.isfinite(checked) & (checked >= 0)
     if not good.all():
         edge = np.flatnonzero(~good)[0]
-        raise DataError(f"edge_weight must be finite and not negative, edge {edge} has {weight[edge]:g}")
+        raise DataError(f"edge_weight must be finite and not negative, but edge {edge} has {weight[edge]:g}")
     return checked
 
 

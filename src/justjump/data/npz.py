@@ -1,4 +1,4 @@
-"""Reader of graphs in `.npz` files."""
+"""Reader for graphs in `.npz` files."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> Graph:
-    """Graph of an `.npz` file with the keys of the gnn-benchmark datasets.
+    """Read a graph from an `.npz` file with the keys of the gnn-benchmark datasets.
 
-    Keys: `adj_{data,indices,indptr,shape}`, the adjacency in CSR with sources as rows;
-    `attr_{data,indices,indptr,shape}`, the features in CSR, or `attr_matrix`, dense; optionally `labels` (-1 for
-    unknown), `class_names`, `node_names`, `train_mask`, `val_mask`, `test_mask`.
+    `adj_{data,indices,indptr,shape}` hold the adjacency matrix in CSR, with sources as rows. The features are in
+    `attr_{data,indices,indptr,shape}` (CSR) or in `attr_matrix` (dense). Optional keys are `labels` (-1 for unknown),
+    `class_names`, `node_names`, `train_mask`, `val_mask` and `test_mask`.
 
-    Self-loops are dropped and, unless `directed`, every edge gets its reverse. Adjacency values that are not all 1 are
-    edge weights. `binary` makes positive features 1 and ignores weights, names and masks, as the paper's library reads
-    these datasets.
+    Self-loops are dropped and, unless `directed`, the reverse of every edge is added. If not all values in `adj_data`
+    are 1, they are edge weights. `binary` sets positive features to 1 and ignores weights, names and masks; the library
+    that the paper used reads these datasets in the same way.
     """
     path = Path(path)
     try:
         with path.open("rb") as file:
             arrays = np.load(file, allow_pickle=False)
             if not isinstance(arrays, np.lib.npyio.NpzFile):
-                raise DataError("it holds one array, not a set of named arrays")
+                raise DataError("it holds one array instead of several named arrays")
             with arrays:
                 graph = _read(_Arrays(arrays), directed, binary)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it is broken or cut short"
         raise DataError(f"cannot read {path}: {reason}") from error
     except MemoryError as error:
-        raise DataError(f"cannot read {path}: it claims more data than there is memory") from error
+        raise DataError(f"cannot read {path}: it says that it holds more data than fits into memory") from error
     except ValueError as error:
         reason = str(error).split("\n")[0].rstrip(".")
-        if "pickle" in reason:  # numpy advises to load it in a way that runs code
-            reason = "it is no .npz archive, or holds Python objects, which are never loaded"
-        raise DataError(f"{path} is not a graph this can read: {reason}") from error
+        if "pickle" in reason:  # numpy's own message suggests a way to load the file that would run code from it
+            reason = "it is not an .npz archive, or it holds Python objects, which are never loaded"
+        raise DataError(f"cannot read a graph from {path}: {reason}") from error
     return replace(graph, name=path.stem)
 
 
@@ -61,7 +61,8 @@ class _Arrays:
 
     def __getitem__(self, key: str) -> np.ndarray:
         if key not in self:
-            raise DataError(f"the key {key} is missing, there are {', '.join(sorted(self._file.files)[:12]) or 'none'}")
+            found = ", ".join(sorted(self._file.files)[:12]) or "none"
+            raise DataError(f"the key {key} is missing, the keys of the file are: {found}")
         try:
             return np.asarray(self._file[key])
         except ValueError as error:
@@ -71,7 +72,7 @@ class _Arrays:
             raise DataError(f"{key} {reason}: save it as numbers or text") from error
 
     def text(self, key: str) -> tuple[str, ...] | None:
-        # The published files hold some of their names as pickled objects, which may well be done without.
+        # The published files hold some names as pickled objects. They are not needed, so they are left out.
         with contextlib.suppress(DataError):
             if (array := self[key]).ndim == 1 and array.dtype.kind in "Uiu":
                 return tuple(str(value) for value in array)
@@ -94,7 +95,7 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
         file["attr_matrix"] if "attr_matrix" in file and "attr_data" not in file else canonical(_csr(file, "attr"))
     )
     if features.ndim != 2 or features.shape[0] != rows:
-        raise DataError(f"the features must have a row for each of {rows} nodes, got the shape {list(features.shape)}")
+        raise DataError(f"features must have a row for each of {rows} nodes, got the shape {list(features.shape)}")
     if binary:
         values = features.data if isinstance(features, csr_matrix) else features
         values[values > 0] = 1
@@ -106,7 +107,7 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
     if class_names is None:
         highest = int(labels.max(initial=-1))
         if highest >= max(rows, 1):
-            raise DataError(f"labels must count from 0, got {highest} among {rows} nodes: number the classes anew")
+            raise DataError(f"labels must count from 0, got {highest} for {rows} nodes: renumber the classes from 0")
         class_names = tuple(str(label) for label in range(highest + 1))
     masks = None
     if not binary and any(key in file for key in _MASKS):
@@ -123,5 +124,5 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
 
 
 def _csr(file: _Arrays, what: str) -> csr_matrix:
-    data, indices, indptr, shape = (file[f"{what}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (file[f"{what}_{name}"] for name in ("data", "indices", "indptr", "shape"))
     return checked_csr(data, indices, indptr, shape, what)

@@ -1,4 +1,4 @@
-"""Reader of the Planetoid files `ind.<name>.{x,tx,allx,y,ty,ally,graph,test.index}`."""
+"""Reader for the Planetoid files `ind.<name>.{x,tx,allx,y,ty,ally,graph,test.index}`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .errors import DataError
 from .graph import Graph
 from .sparse import checked_csr, simplify
 
-# `x` and `y` repeat the first rows of `allx` and `ally`: they mark a training set that is not used here.
-PARTS = ("allx", "ally", "tx", "ty", "graph", "test.index")
+# `x` and `y` are left out: they repeat the first rows of `allx` and `ally` to mark training nodes, which are not used.
+_ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 
 
 def read_planetoid(folder: Path, name: str) -> Graph:
-    """Graph of the files `ind.<name>.*` in a folder."""
-    paths = {part: folder / f"ind.{name}.{part}" for part in PARTS}
-    content = {part: _load(path) for part, path in paths.items() if part != "test.index"}
+    """Read a graph from the files `ind.<name>.*` in a folder."""
+    paths = {ending: folder / f"ind.{name}.{ending}" for ending in _ENDINGS}
+    content = {ending: _load(path) for ending, path in paths.items() if ending != "test.index"}
     try:
         test = np.array(paths["test.index"].read_text(encoding="ascii").split(), dtype=np.int64)  # [M]
         return _assemble(
@@ -52,7 +52,10 @@ def _assemble(
     num_nodes: int,
     name: str,
 ) -> Graph:
-    """Row i of `allx` is node i, row i of `tx` node `test[i]`. Nodes in neither (15 of CiteSeer) have no features."""
+    """Make a graph. Row i of `allx` belongs to node i, and row i of `tx` to node `test[i]`.
+
+    Nodes in neither (15 nodes of CiteSeer) have no features.
+    """
     rows = np.concatenate([np.arange(allx.shape[0]), test])
     if (
         allx.shape[0] + tx.shape[0] != len(rows)
@@ -61,7 +64,7 @@ def _assemble(
     ):
         raise DataError(f"test.index does not name {tx.shape[0]} further nodes of {num_nodes}")
     if allx.shape[1] != tx.shape[1]:
-        raise DataError(f"allx and tx have {allx.shape[1]} and {tx.shape[1]} features")
+        raise DataError(f"allx and tx must have equally many features, got {allx.shape[1]} and {tx.shape[1]} features")
     if ally.ndim != 2 or ally.shape[1:] != ty.shape[1:] or ally.shape[1] == 0 or len(ally) + len(ty) != len(rows):
         raise DataError(f"ally and ty have shapes {ally.shape} and {ty.shape} for {len(rows)} rows of features")
     if edges.size and not 0 <= edges.min() <= edges.max() < num_nodes:
@@ -71,7 +74,7 @@ def _assemble(
     row = np.concatenate([upper.row, test[lower.row]])
     column = np.concatenate([upper.col, lower.col])
     value = np.concatenate([upper.data, lower.data])
-    # A node without a label gets class 0, the argmax of an empty row, as in the library that the paper used.
+    # A node without a label gets class 0, the argmax of a row of zeros, as in the library that the paper used.
     one_hot = np.zeros((num_nodes, ally.shape[1]), dtype=ally.dtype)
     one_hot[rows] = np.concatenate([ally, ty])
     return Graph(
@@ -84,7 +87,7 @@ def _assemble(
 
 
 def _edge_list(graph: Any) -> np.ndarray:
-    """Edges `[2, E]` of a dictionary from a node to its neighbours."""
+    """Edges `[2, E]` from a dictionary that maps each node to its neighbours."""
     if not isinstance(graph, Mapping):
         raise DataError(f"graph holds a {type(graph).__name__}, not a dictionary of neighbours")
     neighbours = list(graph.values())
@@ -94,13 +97,13 @@ def _edge_list(graph: Any) -> np.ndarray:
     ):
         raise DataError("graph does not map numbers to lists of numbers")
     if any(abs(node) >= 2**62 for node in [*graph, *flat]):
-        raise DataError("graph names a node that is too large a number")
+        raise DataError("graph names a node whose number is too large")
     source = np.repeat(np.fromiter(graph, np.int64, len(graph)), [len(nodes) for nodes in neighbours])
     return np.stack([source, np.array(flat, dtype=np.int64)])
 
 
 class _Recipe:
-    """What a pickle says about an object, recorded and not acted on: the arguments and the state it is rebuilt from."""
+    """The arguments and the state from which a pickle would rebuild an object. They are recorded and not acted on."""
 
     args: tuple[Any, ...]
     state: Any
@@ -140,7 +143,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 
 
 class _Unpickler(pickle.Unpickler):
-    """Unpickler that calls nothing of a pickle's choice: arrays and matrices become recipes, the rest is refused."""
+    """An unpickler that calls nothing that a pickle names. Arrays and matrices become recipes; the rest is refused."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -154,13 +157,13 @@ def _load(path: Path) -> Any:
             return _Unpickler(file, encoding="latin1").load()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except Exception as error:  # a broken pickle can raise nearly anything
+    except Exception as error:  # a broken pickle can raise almost any exception
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"cannot read {path}, which is broken or unsafe: {reason}") from error
 
 
 def _array(recipe: Any) -> np.ndarray:
-    """Array from its recipe: state (version, shape, dtype, whether in Fortran order, bytes)."""
+    """Make an array from its recipe, whose state is (version, shape, dtype, whether in Fortran order, bytes)."""
     if not isinstance(recipe, _Array) or not isinstance(recipe.state, tuple) or len(recipe.state) != 5:
         raise DataError("an array was expected")
     _, shape, dtype, fortran, raw = recipe.state
@@ -177,16 +180,16 @@ def _array(recipe: Any) -> np.ndarray:
     for length in shape:
         size *= length
     if not isinstance(content, bytes) or len(content) != size:
-        raise DataError(f"an array of shape {shape} does not have {size} bytes")
+        raise DataError(f"an array of shape {shape} does not have the expected {size} bytes")
     return np.frombuffer(content, kind).reshape(shape, order="F" if fortran else "C").astype(kind.newbyteorder("="))
 
 
 def _csr(recipe: Any) -> csr_matrix:
-    """CSR matrix from its recipe: a dictionary of its attributes."""
+    """Make a CSR matrix from its recipe, whose state is a dictionary of its attributes."""
     if not isinstance(recipe, _Csr) or not isinstance(recipe.state, dict):
         raise DataError("a sparse matrix was expected")
     shape = recipe.state.get("_shape")
     if not isinstance(shape, tuple) or not all(type(size) is int and abs(size) < 2**62 for size in shape):
-        raise DataError(f"a sparse matrix has the shape {shape!r}")
+        raise DataError(f"a sparse matrix has the impossible shape {shape!r}")
     data, indices, indptr = (_array(recipe.state.get(key)) for key in ("data", "indices", "indptr"))
     return checked_csr(data, indices, indptr, np.array(shape), "matrix")

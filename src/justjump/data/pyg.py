@@ -1,4 +1,4 @@
-"""Graphs from and to PyTorch Geometric."""
+"""Conversion of graphs from and to PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def from_pyg(data: Data) -> dict[str, Any]:
-    """Arguments of `Graph` from a `Data` object, as copies on the CPU."""
+    """Arguments of `Graph` for a `Data` object, as copies on the CPU."""
     if not isinstance(data, Data):
         raise DataError(
             f"expected a torch_geometric.data.Data, got {type(data).__name__}: "
-            "a HeteroData becomes one with .to_homogeneous()"
+            "convert a HeteroData with .to_homogeneous()"
         )
     if data.x is None:
-        raise DataError("data.x is missing: give every node features, torch.eye(num_nodes) if there is nothing else")
+        raise DataError("data.x is missing: give every node features, or use torch.eye(num_nodes)")
     edge_index, edge_weight = _edges(data)
     labels, class_names = _labels(data)
     return {
@@ -39,7 +39,7 @@ def from_pyg(data: Data) -> dict[str, Any]:
 
 
 def to_pyg(graph: Graph) -> Data:
-    """`Data` with copies of the arrays of a graph."""
+    """Make a `Data` object with copies of the arrays of a graph."""
     if not isinstance(graph.features, np.ndarray):
         coo = graph.features.tocoo()
         x = torch.sparse_coo_tensor(
@@ -97,7 +97,7 @@ def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
         return _array(data.edge_index), weight
     adj_t = data.get("adj_t")
     if adj_t is None:
-        raise DataError("the data has neither edge_index nor adj_t: set edge_index to a [2, E] tensor (E may be 0)")
+        raise DataError("data has neither edge_index nor adj_t: set edge_index to a [2, E] tensor (E may be 0)")
     if not _is_sparse(adj_t):
         raise DataError(
             f"data.adj_t must be a sparse matrix, got {type(adj_t).__name__}: use torch_geometric's ToSparseTensor"
@@ -117,7 +117,7 @@ def _labels(data: Data) -> tuple[np.ndarray, tuple[str, ...]]:
     if y.dtype.kind not in "iub" or y.ndim != 1:
         raise DataError(
             f"data.y must hold one class number per node (-1 for unknown), got {y.dtype} of shape {list(y.shape)}: "
-            "one-hot labels become numbers with .argmax(dim=1)"
+            "convert one-hot labels with .argmax(dim=1)"
         )
     y = y.astype(np.int64)
     return y, tuple(str(label) for label in range(max(int(y.max(initial=-1)) + 1, 0)))
@@ -127,5 +127,5 @@ def _masks(data: Data) -> tuple[np.ndarray, ...] | None:
     found = [data.get(key) for key in _MASKS]
     if all(mask is None for mask in found):
         return None
-    # Some datasets come with a training mask alone: the others are empty then.
+    # Some datasets have only a training mask. The other masks are then empty.
     return tuple(np.zeros(data.x.size(0), bool) if mask is None else _array(mask) for mask in found)

@@ -1,4 +1,4 @@
-"""Checked sparse matrices and clean edge lists: what every reader ends in."""
+"""Checked sparse matrices and clean edge lists, for all readers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _MAX_COLUMNS = 2**31 - 1
 
 
 class WeightConflictError(DataError):
-    """Two entries of one edge with different weights; `first` and `second` are their positions in the input."""
+    """One edge has two entries with different weights; `first` and `second` are their positions in the input."""
 
     def __init__(self, first: int, second: int, weights: tuple[float, float]) -> None:
         self.first, self.second, self.weights = first, second, weights
         super().__init__(
             f"edge entries {first} and {second} join the same nodes with different weights {weights[0]:g} and "
-            f"{weights[1]:g}: keep one of them, or read the graph with directed=True if they are two directions"
+            f"{weights[1]:g}: keep one of them, or read the graph with directed=True if they have opposite directions"
         )
 
 
 def canonical(matrix: csr_matrix) -> csr_matrix:
-    """Copy of a matrix with sorted indices, summed duplicates, no explicit zeros and float32 values."""
-    with np.errstate(over="ignore"):  # what overflows becomes inf, which `Graph` reports
+    """Copy a matrix with float32 values and sorted indices; duplicates are summed and explicit zeros removed."""
+    with np.errstate(over="ignore"):  # values that overflow become inf, which `Graph` reports
         matrix = csr_matrix(matrix, dtype=np.float32, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -32,7 +32,9 @@ def canonical(matrix: csr_matrix) -> csr_matrix:
 
 
 def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray, what: str) -> csr_matrix:
-    """CSR matrix from arrays that may hold anything; an inconsistency is a `DataError` that begins with `what`.
+    """Make a CSR matrix from arrays that may hold anything. If they are inconsistent, raise a `DataError`.
+
+    `what` is the prefix of the arrays' names in the message.
 
     Shapes: data, indices `[nnz]`; indptr `[rows + 1]`; shape `[2]`.
     """
@@ -48,7 +50,7 @@ def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape
         raise DataError(
             f"{what}_indptr must have {rows + 1} entries for {what}_shape {rows} x {columns}, got {len(indptr)}"
         )
-    # uint64 would wrap around in a difference, and a value beyond int64 becomes negative here and is caught below.
+    # Differences of uint64 would wrap around. A value beyond int64 becomes negative here and is caught below.
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices) or len(indices) != len(data):
         raise DataError(
@@ -67,7 +69,7 @@ def simplify(
     """Drop self-loops, merge repeated edges and, unless `directed`, add the reverse of every edge.
 
     Shapes: edge_index `[2, E]` -> `[2, E']`, sorted by source, then target; weight `[E]` -> `[E']`.
-    Every layer adds its own self-loops, so those of the data carry nothing.
+    Every layer adds its own self-loops, so those of the data are not needed.
 
     >>> simplify(np.array([[0, 1, 2, 2], [1, 0, 1, 2]]), num_nodes=3)[0].tolist()
     [[0, 1, 1, 2], [1, 0, 2, 1]]

@@ -1,4 +1,4 @@
-"""Training, validation and test nodes."""
+"""Splits of the nodes into three parts: training, validation and test nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Indices of the training, validation and test nodes: int64, sorted, each node in one part at most."""
+    """Numbers of the training, validation and test nodes, as sorted int64 arrays. No node is in two parts."""
 
     train: np.ndarray
     val: np.ndarray
@@ -29,13 +29,13 @@ class Split:
             object.__setattr__(self, part, np.sort(nodes.astype(np.int64)))
         nodes, counts = np.unique(np.concatenate([self.train, self.val, self.test]), return_counts=True)
         if (counts > 1).any():
-            raise DataError(f"node {nodes[counts > 1][0]} stands in the split twice: parts must be disjoint")
+            raise DataError(f"node {nodes[counts > 1][0]} is in the split twice: the parts must be disjoint")
         for part in PARTS[:2]:
             if not len(getattr(self, part)):
                 raise DataError(f"the {part} part of the split is empty: training needs nodes in it")
 
     def check(self, labels: np.ndarray) -> None:
-        """DataError unless every node of the split exists and has a label. `labels` `[N]`, -1 = unknown."""
+        """Raise a `DataError` unless every node of the split exists and has a label. `labels` `[N]`, -1 = unknown."""
         nodes = np.concatenate([self.train, self.val, self.test])
         if nodes.min() < 0 or nodes.max() >= len(labels):
             raise DataError(f"the split holds node {nodes.max()}, but there are {len(labels)} nodes, counted from 0")
@@ -49,13 +49,14 @@ def random_split(
     fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
     stratified: bool = True,
 ) -> Split:
-    """Random split of the labelled nodes into training, validation and test nodes.
+    """Split the labelled nodes at random into training, validation and test nodes.
 
-    Every node with a label (`labels[i] >= 0`, shape `[N]`) lies in exactly one part. With n labelled nodes, training
-    and validation have `fraction * n` nodes, rounded to the nearest, and test the rest. `stratified` keeps these sizes
-    and gives every class its share of each part, to within two nodes.
+    `labels` has shape `[N]`, and every node with a label (`labels[i] >= 0`) is in exactly one part. If there are n
+    labelled nodes, the training and validation parts have `fraction * n` nodes, rounded to the nearest integer, and the
+    test part has the rest. `stratified` keeps these sizes and gives every class its share of each part, to within two
+    nodes.
 
-    The same seed gives the same split everywhere: the stream of `np.random.RandomState` is frozen.
+    The same seed gives the same split everywhere, because `np.random.RandomState` never changes its stream of numbers.
 
     >>> split = random_split(np.array([0, 0, 1, 1, 1, -1]), seed=0)
     >>> len(split.train), len(split.val), len(split.test)
@@ -74,19 +75,19 @@ def random_split(
         shuffled = known[order]
         parts = np.split(shuffled, [num_train, num_train + num_val])
     else:
-        by_class = order[np.argsort(labels[known][order], kind="stable")]  # shuffled within each class
+        by_class = order[np.argsort(labels[known][order], kind="stable")]  # class by class, each of them shuffled
         sizes = np.unique(labels[known], return_counts=True)[1]
         train = _spread(sizes, num_train)
         val = _spread(sizes - train, num_val)
-        # Position of each node within its class, beside the bounds of that class.
+        # The position of each node within its class decides which part it is in: 0, 1 or 2.
         rank = np.arange(len(known)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        part = (rank >= np.repeat(train, sizes)).astype(int) + (rank >= np.repeat(train + val, sizes))
-        parts = [known[by_class[part == index]] for index in range(3)]
-    return Split(*(np.sort(part).astype(np.int64) for part in parts))
+        number = (rank >= np.repeat(train, sizes)).astype(int) + (rank >= np.repeat(train + val, sizes))
+        parts = [known[by_class[number == part]] for part in range(3)]
+    return Split(*(np.sort(nodes).astype(np.int64) for nodes in parts))
 
 
 def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
-    """Split from the masks of a graph, or from three bool arrays `[N]` (train, val, test).
+    """Make a split from the masks of a graph, or from three bool arrays `[N]` (train, val, test).
 
     >>> none, first, second = np.array([[False, False], [True, False], [False, True]])
     >>> split_from_masks((first, second, none)).val.tolist()
@@ -94,7 +95,7 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     """
     masks = graph.masks if isinstance(graph, Graph) else graph
     if masks is None:
-        raise DataError("the graph has no masks: name its nodes' parts (train, val, test), or use a random split")
+        raise DataError("the graph has no masks: say which nodes are train, val and test, or use a random split")
     masks = [np.asarray(mask) for mask in masks]
     if len(masks) != 3 or any(mask.dtype != bool or mask.ndim != 1 or mask.shape != masks[0].shape for mask in masks):
         raise DataError(
@@ -103,10 +104,12 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     twice = np.flatnonzero(np.sum(masks, axis=0) > 1)
     if len(twice):
         parts = [part for part, mask in zip(PARTS, masks, strict=True) if mask[twice[0]]]
-        raise DataError(f"masks must be disjoint, node {twice[0]} is in {' and '.join(parts)}: keep one")
+        raise DataError(
+            f"masks must be disjoint, but node {twice[0]} is in {' and '.join(parts)}: take it out of one of them"
+        )
     for part, mask in zip(PARTS[:2], masks[:2], strict=True):
         if not mask.any():
-            raise DataError(f"the {part} mask is empty: training needs nodes in it, or use a random split")
+            raise DataError(f"the {part} mask is empty, but training needs nodes in it: fill it, or use a random split")
     if isinstance(graph, Graph):
         unknown = np.flatnonzero(np.any(masks, axis=0) & (graph.labels < 0))
         if len(unknown):
@@ -116,8 +119,8 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
 
 
 def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
-    if len(fractions) != 3 or not all(0 <= part <= 1 for part in fractions) or abs(sum(fractions) - 1) > 1e-6:
-        raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {tuple(fractions)}")
+    if len(fractions) != 3 or not all(0 <= share <= 1 for share in fractions) or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(f"fractions must be three numbers in 0..1 that add up to 1, got {tuple(fractions)}")
     train = int(fractions[0] * count + 0.5)
     val = min(int(fractions[1] * count + 0.5), count - train)
     for part, size, fraction in zip(PARTS, (train, val, count - train - val), fractions, strict=True):
@@ -127,9 +130,10 @@ def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
 
 
 def _spread(sizes: np.ndarray, total: int) -> np.ndarray:
-    """Take `total` of classes of the given sizes `[C]`: from each its share to within one, and exactly `total` in all.
+    """How many nodes to take from each class, given the sizes `[C]` of the classes.
 
-    Rounds the running sum, in integers: its last value is `total` itself.
+    Each class gives its share to within one node, and all classes together give exactly `total`. The running sum is
+    rounded in integers, so its last value is `total`.
     """
     count = int(sizes.sum())
     if count == 0:

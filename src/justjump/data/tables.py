@@ -1,4 +1,4 @@
-"""Reader of graphs in a folder with `nodes.csv` and `edges.csv`."""
+"""Reader for graphs in a folder with `nodes.csv` and `edges.csv`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .graph import Graph, Masks
 from .sparse import WeightConflictError, simplify
 from .splits import PARTS
 
-# Above this share of non-zeros a dense array is smaller than CSR (8 bytes an entry) and faster.
+# Above this share of non-zeros, a dense array is faster and smaller than CSR, which takes 8 bytes per entry.
 _DENSE = 0.5
 
 
 def read_tables(folder: str | Path, directed: bool = False) -> Graph:
-    """Graph of the files `nodes.csv` (`id[,label][,split],features...`) and `edges.csv` (`source,target[,weight]`).
+    """Read a graph from `nodes.csv` (`id[,label][,split],features...`) and `edges.csv` (`source,target[,weight]`).
 
-    Self-loops are dropped, repeated edges count once and, unless `directed`, every edge gets its reverse.
+    Self-loops are dropped, repeated edges count once and, unless `directed`, the reverse of every edge is added.
     """
     folder = Path(folder)
     nodes = _read_nodes(folder / "nodes.csv")
@@ -43,7 +43,7 @@ def read_tables(folder: str | Path, directed: bool = False) -> Graph:
 
 
 class _Table:
-    """A CSV file with a header: its columns and, one at a time, its rows with their line numbers."""
+    """A CSV file with a header. Iterating over it yields the line number and the values of each row."""
 
     def __init__(self, path: Path, required: tuple[str, ...]) -> None:
         self.path = path
@@ -61,7 +61,7 @@ class _Table:
                 )
         twice, count = Counter(self.columns).most_common(1)[0]
         if count > 1:
-            raise DataError(f"{path}, line 1: the column {_short(twice)!r} stands there twice: give each its own name")
+            raise DataError(f"{path}, line 1: there are two columns {_short(twice)!r}: rename one of them")
 
     def position(self, column: str) -> int | None:
         return self.columns.index(column) if column in self.columns else None
@@ -72,7 +72,7 @@ class _Table:
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         for line, row in self._lines:
             if len(row) != len(self.columns):
-                raise self.error(line, f"{len(row)} values for the {len(self.columns)} columns of the first line")
+                raise self.error(line, f"{len(row)} values, expected {len(self.columns)}, one for each column")
             yield line, row
 
     def _read(self) -> Iterator[tuple[int, list[str]]]:
@@ -85,7 +85,9 @@ class _Table:
                     if row:
                         yield line, row
         except FileNotFoundError:
-            raise DataError(f"{self.path} does not exist: a graph's folder holds nodes.csv and edges.csv") from None
+            raise DataError(
+                f"{self.path} does not exist: the folder of a graph must hold nodes.csv and edges.csv"
+            ) from None
         except OSError as error:
             raise DataError(f"cannot read {self.path}: {error.strerror}") from error
         except csv.Error as error:
@@ -95,14 +97,14 @@ class _Table:
 
 
 class _Nodes:
-    """What `nodes.csv` says, row by row."""
+    """The contents of `nodes.csv`, collected row by row."""
 
     def __init__(self, columns: list[str]) -> None:
-        self.columns = columns  # of the features
-        self.number: dict[str, int] = {}  # id -> row
+        self.columns = columns  # names of the features
+        self.number: dict[str, int] = {}  # id -> number of the node
         self.label: list[str] = []
-        self.split = array("b")  # 0 train, 1 val, 2 test, -1 none
-        self.entries: list[tuple[np.ndarray, np.ndarray]] = []  # columns and values of the non-zeros of each row
+        self.part = array("b")  # 0 train, 1 val, 2 test, -1 none
+        self.entries: list[tuple[np.ndarray, np.ndarray]] = []  # per node, columns and values of the non-zeros
 
     def features(self) -> csr_matrix | np.ndarray:
         counts = [len(indices) for indices, _ in self.entries]
@@ -112,7 +114,7 @@ class _Nodes:
         return matrix.toarray() if matrix.nnz > _DENSE * np.prod(matrix.shape, dtype=float) else matrix
 
     def labels(self) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Labels `[N]` and the classes' names, in the order of numbers if all of them are, else of text."""
+        """Labels `[N]`, and the names of the classes, sorted as numbers if all are numbers, otherwise as text."""
         names = set(self.label) - {""}
         numeric = all(name.isascii() and name.isdigit() for name in names)
         ordered = sorted(names, key=(lambda name: (int(name), name)) if numeric else None)
@@ -120,8 +122,8 @@ class _Nodes:
         return np.fromiter((number[name] for name in self.label), np.int64, len(self.label)), tuple(ordered)
 
     def masks(self) -> Masks | None:
-        split = np.array(self.split)
-        return (split == 0, split == 1, split == 2) if (split >= 0).any() else None
+        part = np.array(self.part)
+        return (part == 0, part == 1, part == 2) if (part >= 0).any() else None
 
 
 def _read_nodes(path: Path) -> _Nodes:
@@ -130,7 +132,7 @@ def _read_nodes(path: Path) -> _Nodes:
     chosen = [index for index, column in enumerate(table.columns) if column not in ("id", "label", "split")]
     if not chosen:
         raise DataError(
-            f"{path}, line 1: there is no column of features beside {','.join(table.columns)}: add one or more"
+            f"{path}, line 1: there is no column of features besides {','.join(table.columns)}: add at least one"
         )
     nodes = _Nodes([table.columns[index] for index in chosen])
     contiguous = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else None
@@ -139,33 +141,33 @@ def _read_nodes(path: Path) -> _Nodes:
     for line, row in table:
         name = row[identity or 0].strip()
         if not name:
-            raise table.error(line, "the id is empty: give every node one")
+            raise table.error(line, "the id is empty: give every node an id")
         if name in nodes.number:
             raise table.error(
-                line, f"the id {_short(name)!r} stands in line {lines[nodes.number[name]]} already: ids must differ"
+                line, f"the id {_short(name)!r} is already in line {lines[nodes.number[name]]}: all ids must differ"
             )
         nodes.number[name] = len(lines)
         lines.append(line)
         text = "" if label is None else row[label].strip()
         if text == "-1":
             raise table.error(
-                line, "the label -1 is ambiguous: leave it empty if unknown, or name the class differently"
+                line, "the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
             )
         nodes.label.append(text)
         part = "" if split is None else row[split].strip().lower()
         if part not in parts:
             raise table.error(line, f"the split {_short(part)!r} must be train, val, test or empty")
-        nodes.split.append(parts[part])
+        nodes.part.append(parts[part])
         nodes.entries.append(
             _features(table, line, row[contiguous] if contiguous else [row[i] for i in chosen], nodes.columns)
         )
     if not lines:
-        raise DataError(f"{path} has a header but no nodes: add a line for each node")
+        raise DataError(f"{path} has a header but no nodes: add one line per node")
     return nodes
 
 
 def _features(table: _Table, line: int, cells: list[str], columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Columns (int32) and values (float32) of the non-zeros in a row."""
+    """Columns (int32) and values (float32) of the non-zeros of one row."""
     try:
         with np.errstate(over="ignore"):
             values = np.array(list(map(float, cells)), dtype=np.float32)
@@ -195,7 +197,7 @@ def _read_edges(path: Path, number: dict[str, int], directed: bool) -> tuple[np.
             name = row[position or 0].strip()
             node = number.get(name)
             if node is None:
-                raise table.error(line, f"the {column} {_short(name)!r} is not an id of nodes.csv")
+                raise table.error(line, f"the {column} {_short(name)!r} is not an id in nodes.csv")
             ends.append(node)
         lines.append(line)
         if weight is not None:
@@ -210,8 +212,8 @@ def _read_edges(path: Path, number: dict[str, int], directed: bool) -> tuple[np.
         first, second = lines[error.first], lines[error.second]
         raise table.error(
             max(first, second),
-            f"the edge of line {min(first, second)} stands here again with another weight ({error.weights[0]:g} and "
-            f"{error.weights[1]:g}): keep one, or read the graph with directed=True if they are two directions",
+            f"the edge of line {min(first, second)} is repeated with another weight ({error.weights[0]:g} and "
+            f"{error.weights[1]:g}): keep one, or read the graph with directed=True if they have opposite directions",
         ) from None
 
 
