@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from justjump.data import DataError, Graph, Split, load, random_split
+from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
@@ -198,7 +199,7 @@ def test_broken_state_file(cora: Graph, tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_written(cora: Graph, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot write"):
+    with pytest.raises(FileError, match="cannot write"):
         fit(cora, SMALL, Protocol(max_epochs=1), output=tmp_path / "file" / "run")
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from justjump.files import replace_file
 from justjump.train import RunError
-from justjump.train.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

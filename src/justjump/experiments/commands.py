@@ -28,10 +28,10 @@ from justjump.experiments.jobs import Done, Event, Failed, Job, Source
 from justjump.experiments.local import run_here, run_in_workers
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, percent
+from justjump.files import make_folder, replace_file
 from justjump.nn import ModelConfig
 from justjump.ops import native
 from justjump.train import Protocol, Run, RunError
-from justjump.train.files import replace_file
 from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"
@@ -55,10 +55,7 @@ def train(
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if output is not None:
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunError(f"--output {output} cannot be created: {error.strerror}") from error
+        make_folder(output, "--output")
     if tensorboard is not None:
         check_log_folder(tensorboard)
     todo = [

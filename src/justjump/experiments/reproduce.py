@@ -20,8 +20,8 @@ from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, title
+from justjump.files import replace_file
 from justjump.train import Protocol, RunError
-from justjump.train.files import replace_file
 from justjump.train.tensorboard import check_log_folder
 
 STORE_FILE = "results.sqlite"

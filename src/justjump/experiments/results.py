@@ -15,8 +15,8 @@ from rich.table import Table
 from justjump.experiments.reproduce import STORE_FILE
 from justjump.experiments.store import Store
 from justjump.experiments.words import count
+from justjump.files import replace_file
 from justjump.train import RunError
-from justjump.train.files import replace_file
 
 
 def store_file(place: Path) -> Path:

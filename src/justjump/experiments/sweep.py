@@ -23,9 +23,9 @@ from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, listed, percent, train_command, unusual
+from justjump.files import replace_file
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
-from justjump.train.files import replace_file
 
 NETWORK, TRAINING = ({field.name for field in fields(kind)} for kind in (ModelConfig, Protocol))
 

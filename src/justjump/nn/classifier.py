@@ -13,9 +13,9 @@ from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
 from justjump.nn.init import reset_parameters
 from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
-from justjump.nn.options import check_types
 from justjump.nn.sizes import check_sizes
 from justjump.ops import Adjacency, SparseMatrix, Targets, reference
+from justjump.options import check_types
 
 Model = Literal["dna", "gcn", "gat"]
 

@@ -1,9 +1,9 @@
 """One training run: the protocol, the loop, its result on disk."""
 
 from justjump.train.checkpoint import Progress
-from justjump.train.files import RunError
+from justjump.train.errors import RunError, TrainingError
 from justjump.train.inputs import Inputs, prepare
-from justjump.train.loop import TrainingError, fit
+from justjump.train.loop import fit
 from justjump.train.protocol import Protocol
 from justjump.train.run import Prediction, Run
 

@@ -10,8 +10,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from justjump.files import replace_file
 from justjump.nn import NodeClassifier
-from justjump.train.files import RunError, replace_file
+from justjump.train.errors import RunError
 
 STATE_FILE = "state.safetensors"
 

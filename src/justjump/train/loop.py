@@ -15,17 +15,13 @@ from justjump.data import DataError, Graph, Split, random_split, split_from_mask
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Targets
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.files import RunError
+from justjump.train.errors import RunError, TrainingError
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.run import RUN_FILE, Run, settings
 
 SAVE_EVERY_SECONDS = 10.0
-
-
-class TrainingError(RuntimeError):
-    """Training cannot go on; the message says why and what to do."""
 
 
 def fit(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from justjump.nn.options import check_types
+from justjump.options import check_types
 
 Watch = Literal["loss", "accuracy"]
 Decay = Literal["all", "weights"]

@@ -13,8 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from justjump.data import Graph
+from justjump.files import replace_file
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.train.files import RunError, replace_file
+from justjump.train.errors import RunError
 from justjump.train.inputs import prepare
 from justjump.train.protocol import Protocol
 

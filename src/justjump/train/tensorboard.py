@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from justjump.files import make_folder
 from justjump.nn import ModelConfig
 from justjump.train.checkpoint import Progress
-from justjump.train.files import RunError
+from justjump.train.errors import RunError
 from justjump.train.protocol import Protocol
 from justjump.train.run import Run
 
@@ -108,12 +109,9 @@ def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol:
 
 
 def check_log_folder(root: str | Path) -> None:
-    """RunError where logs cannot be written, before a run begins: the extra is missing, or the folder impossible."""
+    """Raise before a run begins if its log cannot be written: TensorBoard is missing, or the folder is impossible."""
     _summary_writer()
-    try:
-        Path(root).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"--tensorboard {root} cannot be created: {error.strerror}") from error
+    make_folder(Path(root), "--tensorboard")
 
 
 def _summary_writer() -> type[SummaryWriter]:
