@@ -93,7 +93,7 @@ def sweep(
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
     from justjump.experiments.commands import workers
-    from justjump.experiments.jobs import Source
+    from justjump.experiments.graph_spec import GraphSpec
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.train import Protocol
 
@@ -101,18 +101,18 @@ def sweep(
         raise typer.BadParameter("name either --dataset or --graph, for example --dataset cora")
     if directed and graph is None:
         raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
-    source = Source(dataset, graph, None if data_dir is None else str(data_dir), directed)
+    spec = GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)
     setting = Setting(store, workers(jobs), engine, address, parse_shard(shard))
     if search is not None:
         if grid is not None:
             raise typer.BadParameter("--search goes without a grid: leave out --search or --grid")
         from justjump.experiments.search import search as run_search
 
-        run_search(source, model, search, splits, setting, Protocol(), seed)
+        run_search(spec, model, search, splits, setting, Protocol(), seed)
         return
     from justjump.experiments.sweep import sweep as run_sweep
 
-    run_sweep(source, model, grid or "paper", splits, setting, Protocol())
+    run_sweep(spec, model, grid or "paper", splits, setting, Protocol())
 
 
 @app.command()

@@ -61,7 +61,7 @@ def train(
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
     from justjump.experiments import commands
-    from justjump.experiments.jobs import Source
+    from justjump.experiments.graph_spec import GraphSpec
     from justjump.nn import ModelConfig
     from justjump.train import Protocol
 
@@ -95,9 +95,9 @@ def train(
         normalize_features=normalize_features,
         stratified=stratified,
     )
-    source = Source(dataset, graph, None if data_dir is None else str(data_dir), directed)
+    spec = GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)
     commands.train(
-        source,
+        spec,
         config,
         protocol,
         splits=splits,

@@ -24,7 +24,8 @@ from justjump.data import NAMES, DataError, Graph, is_available, load, location,
 from justjump.data.datasets import cache_dir
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
-from justjump.experiments.jobs import Done, Event, Failed, Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Done, Event, Failed, Job
 from justjump.experiments.local import run_here, run_in_workers
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, percent
@@ -39,7 +40,7 @@ COUNTS = ("nodes", "edges", "features", "classes")
 
 
 def train(
-    source: Source,
+    spec: GraphSpec,
     config: ModelConfig,
     protocol: Protocol,
     *,
@@ -51,7 +52,7 @@ def train(
     as_json: bool,
 ) -> None:
     """Train on several splits; print, and keep in ``output``, the accuracy over them."""
-    graph = source.load()  # what is wrong with it is said before workers start
+    graph = spec.load()  # what is wrong with it is said before workers start
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if output is not None:
@@ -59,7 +60,7 @@ def train(
     if tensorboard is not None:
         check_log_folder(tensorboard)
     todo = [
-        Job(source, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard))
+        Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard))
         for number in range(seed, seed + splits)
     ]
     results, seconds = _run(todo, [f"split {job.seed}" for job in todo], jobs)
@@ -97,10 +98,10 @@ def _report(
     }
 
 
-def predict(run_folder: Path, source: str, output: Path, directed: bool, data_dir: Path | None) -> None:
+def predict(run_folder: Path, spec: str, output: Path, directed: bool, data_dir: Path | None) -> None:
     """Write the predicted class of every node and its probability as CSV."""
     run = find_run(run_folder)
-    graph = Source.named(source, _text(data_dir), directed).load()
+    graph = GraphSpec.named(spec, _text(data_dir), directed).load()
     classes, probabilities = run.predict(graph)
     names = graph.node_names or range(graph.num_nodes)
 
@@ -172,7 +173,7 @@ def demo(splits: int, jobs: int) -> None:
     """DNA and GCN on the embedded Cora, beside the paper's figures."""
     models = {"dna-g16": "DNA (g=16)", "gcn-none": "GCN (JK-None)"}
     todo = [
-        Job(Source("cora"), paper.published(model, "cora"), Protocol(), seed)
+        Job(GraphSpec("cora"), paper.published(model, "cora"), Protocol(), seed)
         for model in models
         for seed in range(splits)
     ]

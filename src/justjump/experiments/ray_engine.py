@@ -12,7 +12,8 @@ from typing import Any
 
 import justjump
 from justjump.data import Graph
-from justjump.experiments.jobs import Claim, Done, Failed, Job, OnEvent, Source, keep_graph
+from justjump.experiments.graph_spec import GraphSpec, provide_graph
+from justjump.experiments.jobs import Claim, Done, Failed, Job, OnEvent
 from justjump.train import RunError
 from justjump.train.process import ctrl_c_waits
 
@@ -85,7 +86,7 @@ class _Tasks:
     def __init__(self, ray: Any, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> None:
         self.ray, self.jobs, self.on_event, self.claim = ray, jobs, on_event, claim
         self.task = ray.remote(num_cpus=1, max_retries=RETRIES)(_run)
-        self.graphs: dict[Source, Any] = {}  # each graph is put into the object store once
+        self.graphs: dict[GraphSpec, Any] = {}  # each graph is put into the object store once
         self.running: dict[Any, int] = {}
 
     def run(self, is_stopped: Any) -> bool:
@@ -109,9 +110,9 @@ class _Tasks:
             return False
         if self.claim(number):
             job = self.jobs[number]
-            if job.source not in self.graphs:
-                self.graphs[job.source] = self.ray.put(job.source.load())
-            task = self.task.options(memory=job.memory).remote(job, self.graphs[job.source], justjump.__version__)
+            if job.spec not in self.graphs:
+                self.graphs[job.spec] = self.ray.put(job.spec.load())
+            task = self.task.options(memory=job.memory).remote(job, self.graphs[job.spec], justjump.__version__)
             self.running[task] = number
         return True
 
@@ -133,7 +134,7 @@ def _run(job: Job, graph: Graph, version: str) -> dict[str, Any] | tuple[str, st
         return f"a node has justjump {justjump.__version__}, the driver {version}: install the same on all nodes", ""
     torch.set_num_threads(1)
     try:
-        keep_graph(job.source, graph)
+        provide_graph(job.spec, graph)
         return job.run()
     except Exception as error:
         return str(error) or type(error).__name__, traceback.format_exc()

@@ -15,7 +15,8 @@ from justjump.data import DataError
 from justjump.experiments import paper, table1
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.execute import Engine, LocalEngine, Outcome, execute
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
@@ -140,11 +141,11 @@ def reproduce(
     if setting.tensorboard is not None:
         check_log_folder(setting.tensorboard)
     start = time.perf_counter()
-    sources = [Source(name, data_dir=data_dir) for name in names]
-    absent = unavailable(sources)
+    specs = [GraphSpec(name, data_dir=data_dir) for name in names]
+    absent = unavailable(specs)
     for name, reason in absent.items():
         print(f"not run: {name}: {reason}", file=sys.stderr)
-    jobs = cell_jobs(sources, models, splits, protocol, setting.tensorboard)
+    jobs = cell_jobs(specs, models, splits, protocol, setting.tensorboard)
     with Store(setting.store / STORE_FILE) as store:
         outcome = setting.run([job for (name, _), own in jobs.items() if name not in absent for job in own], store)
         cells = cells_in(store, jobs, absent)
@@ -155,8 +156,8 @@ def reproduce(
 
 def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Path, protocol: Protocol) -> None:
     """Table 1 as far as a store holds it, printed and written beside it. Nothing is run or downloaded."""
-    sources = [Source(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
-    jobs = cell_jobs(sources, rows(models), splits, protocol)
+    specs = [GraphSpec(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
+    jobs = cell_jobs(specs, rows(models), splits, protocol)
     with Store(folder / STORE_FILE, read_only=True) as store:
         cells = [cell for cell in cells_in(store, jobs) if cell.ours is not None]
     if not cells:
@@ -165,28 +166,27 @@ def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Pa
 
 
 def cell_jobs(
-    sources: Sequence[Source], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
+    specs: Sequence[GraphSpec], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
 ) -> dict[tuple[str, str], list[Job]]:
     """The jobs of every cell, by dataset and row."""
     curves = None if tensorboard is None else str(tensorboard)
     return {
-        (source.name, model): [
-            Job(source, paper.published(model, source.name), protocol, seed, tensorboard=curves)
-            for seed in range(splits)
+        (spec.name, model): [
+            Job(spec, paper.published(model, spec.name), protocol, seed, tensorboard=curves) for seed in range(splits)
         ]
-        for source in sources
+        for spec in specs
         for model in models
     }
 
 
-def unavailable(sources: Sequence[Source]) -> dict[str, str]:
+def unavailable(specs: Sequence[GraphSpec]) -> dict[str, str]:
     """Which graphs cannot be had, and why."""
     absent = {}
-    for source in sources:
+    for spec in specs:
         try:
-            source.load()
+            spec.load()
         except DataError as error:
-            absent[source.name] = " ".join(str(error).split())
+            absent[spec.name] = " ".join(str(error).split())
     return absent
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from justjump.experiments import paper
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, Tried, best, tried
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def search(
-    source: Source, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
+    spec: GraphSpec, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
 ) -> None:
     """Try so many configurations, each on all splits, and print the best on validation with the command to train it.
 
@@ -34,7 +35,7 @@ def search(
         raise ValueError(f"--search takes a kind of layer, not a row of Table 1: choose from {', '.join(KINDS)}")
     if setting.shard is not None:
         raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
-    source.load()
+    spec.load()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     found: list[Tried] = []
@@ -42,7 +43,7 @@ def search(
         for number in range(trials):
             trial = study.ask()
             candidate = propose(trial, model, protocol)
-            jobs = [Job(source, candidate.config, candidate.protocol, split) for split in range(splits)]
+            jobs = [Job(spec, candidate.config, candidate.protocol, split) for split in range(splits)]
             print(f"trial {number + 1} of {trials}: {network(candidate.config, candidate.protocol)}", file=sys.stderr)
             outcome = setting.run(jobs, store)
             if outcome.missing:
@@ -61,7 +62,7 @@ def search(
     config, training = choice.candidate.config, choice.candidate.protocol
     test = "" if choice.test is None else f", test accuracy {choice.test}"
     print(f"best of {len(found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
-    print(f"train it: {train_command(source, config, training, splits)}")
+    print(f"train it: {train_command(spec, config, training, splits)}")
     if len(found) < trials and outcome.missing:
         sys.exit(130)
 

@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from justjump.experiments import paper
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
@@ -136,11 +137,11 @@ def best(found: Sequence[Tried]) -> Tried:
     return max(found, key=lambda one: (one.val, -one.val_loss))
 
 
-def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, protocol: Protocol) -> None:
+def sweep(spec: GraphSpec, model: str, grid: str, splits: int, setting: Setting, protocol: Protocol) -> None:
     """Run a grid, print the choice for each row beside the paper's, and write all of it as CSV."""
-    source.load()  # what is wrong with it is said before anything runs
+    spec.load()  # what is wrong with it is said before anything runs
     todo = {
-        candidate: [Job(source, candidate.config, candidate.protocol, seed) for seed in range(splits)]
+        candidate: [Job(spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
         for candidate in candidates(grid, model, protocol)
     }
     with Store(setting.store / STORE_FILE) as store:
@@ -148,38 +149,38 @@ def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, 
         found = [one for candidate, jobs in todo.items() if (one := tried(candidate, jobs, store)) is not None]
     if setting.shard is None:  # a part of the grid has nothing to choose from
         part = "" if grid == "paper" else f"-{Path(grid).stem}"
-        name = setting.store / f"sweep-{source.label}-{model}{part}.csv"
+        name = setting.store / f"sweep-{spec.label}-{model}{part}.csv"
         replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
-        report(source, found, len(todo), splits)
+        report(spec, found, len(todo), splits)
         print(f"all of them are in {name}")
     end(outcome)
 
 
-def report(source: Source, found: Sequence[Tried], candidates: int, splits: int) -> None:
+def report(spec: GraphSpec, found: Sequence[Tried], candidates: int, splits: int) -> None:
     """The chosen configuration of each row, in the paper's notation, beside the paper's; and how to train it."""
     names = dict.fromkeys(one.candidate.row for one in found)
     choices = [best([one for one in found if one.candidate.row == row]) for row in names]
     if choices:
-        Console().print(choice_table(source, choices))
+        Console().print(choice_table(spec, choices))
     complete = f"{len(found)} of {count(candidates, 'configuration')} complete"
     print(f"layers/hidden/groups/heads (GCN has no heads); {complete}, {count(splits, 'split')} each")
     for choice in choices:
         row, config, protocol = choice.candidate.row, choice.candidate.config, choice.candidate.protocol
         options = listed(unusual(config, protocol))
-        command = train_command(source, config, protocol, splits)
+        command = train_command(spec, config, protocol, splits)
         print(f"train {row}{f' with {options}' if options else ''}: {command}")
 
 
-def choice_table(source: Source, choices: Sequence[Tried]) -> Table:
+def choice_table(spec: GraphSpec, choices: Sequence[Tried]) -> Table:
     """One line a row of Table 1."""
-    table = Table(title=f"{source.label}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
+    table = Table(title=f"{spec.label}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
     table.padding, table.pad_edge = (0, 1, 0, 0), False
     for column in ("model", "chosen", "validation", "test", "paper's", "its test"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for choice in choices:
         row, stated = choice.candidate.row, ("-", "-")
-        if source.dataset in paper.DATASETS:
-            stated = paper.published(row, source.dataset).notation, percent(*paper.TABLE1[row][source.dataset])
+        if spec.dataset in paper.DATASETS:
+            stated = paper.published(row, spec.dataset).notation, percent(*paper.TABLE1[row][spec.dataset])
         test = "-" if choice.test is None else percent(choice.test.mean, choice.test.std)
         table.add_row(row, choice.candidate.config.notation, percent(choice.val, choice.val_std), test, *stated)
     return table

@@ -7,7 +7,8 @@ import shlex
 from dataclasses import asdict, fields
 from typing import Any
 
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
 
@@ -64,30 +65,30 @@ def network(config: ModelConfig, protocol: Protocol) -> str:
 def title(job: Job) -> str:
     """What a job is called while it runs.
 
-    >>> title(Job(Source("cora"), ModelConfig(), Protocol(), seed=3))
+    >>> title(Job(GraphSpec("cora"), ModelConfig(), Protocol(), seed=3))
     'cora dna 4/128/16/8 split 3'
     """
-    return f"{job.source.label} {network(job.config, job.protocol)} split {job.seed}"
+    return f"{job.spec.label} {network(job.config, job.protocol)} split {job.seed}"
 
 
-def run_folder(source: Source, config: ModelConfig, protocol: Protocol) -> str:
+def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
     """Where a network's runs may go: another network, another folder.
 
-    >>> run_folder(Source("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
+    >>> run_folder(GraphSpec("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
     'runs/cora-gcn-pool-1-128-16-patience-20'
     """
-    return "runs/" + re.sub(r"[^\w.]+", "-", f"{source.label} {network(config, protocol).replace('=', ' ')}")
+    return "runs/" + re.sub(r"[^\w.]+", "-", f"{spec.label} {network(config, protocol).replace('=', ' ')}")
 
 
-def train_command(source: Source, config: ModelConfig, protocol: Protocol, splits: int) -> str:
+def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
     """The command line that trains a network on the first so many splits and keeps it.
 
-    >>> train_command(Source("cora"), ModelConfig(layers=2), Protocol(), 3)
+    >>> train_command(GraphSpec("cora"), ModelConfig(layers=2), Protocol(), 3)
     'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/cora-dna-2-128-16-8'
     """
-    words = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
-    words += ["--data-dir", source.data_dir] if source.data_dir else []
-    words += ["--directed"] if source.directed else []
+    words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
+    words += ["--data-dir", spec.data_dir] if spec.data_dir else []
+    words += ["--directed"] if spec.directed else []
     words += ["--model", config.model]
     left_out = {"model", "fractions"} | ({"heads"} if config.model == "gcn" else set())
     for settings in (config, protocol):
@@ -100,7 +101,7 @@ def train_command(source: Source, config: ModelConfig, protocol: Protocol, split
                 words.append(f"--{name}" if value else f"--no-{name}")
             else:
                 words += [f"--{name}", str(value)]
-    words += ["--splits", str(splits), "--output", run_folder(source, config, protocol)]
+    words += ["--splits", str(splits), "--output", run_folder(spec, config, protocol)]
     command = f"justjump train {shlex.join(words)}"
     if protocol.fractions != Protocol().fractions:  # no option of the command
         command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
