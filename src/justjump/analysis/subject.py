@@ -11,11 +11,11 @@ import numpy as np
 
 from justjump.analysis.hops import balls
 from justjump.data import NAMES, Graph
-from justjump.experiments.commands import find_run
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.train import Inputs, Run, RunError, prepare
 from justjump.train.inputs import data_hash
 from justjump.train.loop import default_split
+from justjump.train.run import find_run
 
 _JUMPS = {"none": "", "concat": " JK-Concat", "pool": " JK-Pool", "lstm": " JK-LSTM"}
 # A picture of fewer nodes shows little, one of more is hard to read.

@@ -45,7 +45,7 @@ def reproduce(
 
     Example: justjump reproduce --dataset cora --model dna-g16,gcn-none --splits 3
     """
-    from justjump.experiments.commands import workers
+    from justjump.experiments.local import worker_count
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.experiments.reproduce import reproduce as run
     from justjump.experiments.reproduce import show as show_only
@@ -54,7 +54,7 @@ def reproduce(
     if show:
         show_only(dataset, model, splits, store, Protocol())
         return
-    setting = Setting(store, workers(jobs), engine, address, parse_shard(shard), tensorboard)
+    setting = Setting(store, worker_count(jobs), engine, address, parse_shard(shard), tensorboard)
     run(dataset, model, splits, setting, Protocol(), None if data_dir is None else str(data_dir))
 
 
@@ -92,8 +92,8 @@ def sweep(
 
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
-    from justjump.experiments.commands import workers
     from justjump.experiments.graph_spec import GraphSpec
+    from justjump.experiments.local import worker_count
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.train import Protocol
 
@@ -102,7 +102,7 @@ def sweep(
     if directed and graph is None:
         raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
     spec = GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)
-    setting = Setting(store, workers(jobs), engine, address, parse_shard(shard))
+    setting = Setting(store, worker_count(jobs), engine, address, parse_shard(shard))
     if search is not None:
         if grid is not None:
             raise typer.BadParameter("--search goes without a grid: leave out --search or --grid")

@@ -60,8 +60,8 @@ def train(
 
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
-    from justjump.experiments import commands
     from justjump.experiments.graph_spec import GraphSpec
+    from justjump.experiments.train import train as run_training
     from justjump.nn import ModelConfig
     from justjump.train import Protocol
 
@@ -96,7 +96,7 @@ def train(
         stratified=stratified,
     )
     spec = GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)
-    commands.train(
+    run_training(
         spec,
         config,
         protocol,
@@ -123,6 +123,9 @@ def predict(
 
     Example: justjump predict runs/cora --graph cora --output predictions.csv
     """
-    from justjump.experiments import commands
+    from justjump.experiments.graph_spec import GraphSpec
+    from justjump.train.predict import predict as write_predictions
+    from justjump.train.run import find_run
 
-    commands.predict(run, graph, output, directed, data_dir)
+    spec = GraphSpec.named(graph, None if data_dir is None else str(data_dir), directed)
+    write_predictions(find_run(run), spec.load(), output)

@@ -18,9 +18,9 @@ def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
     Example: justjump datasets --data-dir ~/graphs
     """
-    from justjump.experiments import commands
+    from justjump.experiments.datasets import datasets as show
 
-    commands.datasets(data_dir, as_json)
+    show(data_dir, as_json)
 
 
 @app.command()
@@ -34,9 +34,9 @@ def demo(
 
     Example: justjump demo --splits 3
     """
-    from justjump.experiments import commands
+    from justjump.experiments.demo import demo as run_demo
 
-    commands.demo(splits, jobs)
+    run_demo(splits, jobs)
 
 
 @app.command()
@@ -45,9 +45,9 @@ def info(as_json: AsJson = False) -> None:
 
     Example: justjump info
     """
-    from justjump.experiments import commands
+    from justjump.info import info as show
 
-    commands.info(as_json)
+    show(as_json)
 
 
 @app.command()

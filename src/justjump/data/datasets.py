@@ -161,6 +161,7 @@ def _download(name: str, folder: Path) -> None:
         fetch(download.files, download.base_url, folder)
     except DataError as error:
         raise DataError(
-            f"cannot download {name}: {error}; try again, or put {', '.join(download.files)} (from {download.base_url}) "
-            f"into a folder FOLDER/{name} and pass data_dir=FOLDER (--data-dir, JUSTJUMP_DATA) to work offline"
+            f"cannot download {name}: {error}; try again, or put {', '.join(download.files)} (from "
+            f"{download.base_url}) into a folder FOLDER/{name} and pass data_dir=FOLDER (--data-dir, JUSTJUMP_DATA) "
+            "to work offline"
         ) from error

@@ -27,6 +27,13 @@ SECONDS_BETWEEN_REPORTS = 0.1
 SPARE_MEMORY = 0.1
 
 
+def worker_count(jobs: int) -> int:
+    """How many jobs run at a time: as many as asked for, or one per core for 0."""
+    if jobs:
+        return jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def run_here(jobs: Sequence[Job], on_event: OnEvent) -> bool:
     """One job after the other in this process, with all its threads.
 

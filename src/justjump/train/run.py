@@ -142,3 +142,11 @@ class Run:
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(f"{folder} holds a run that cannot be read: {reason}") from error
+
+
+def find_run(folder: Path) -> Run:
+    """The run in a folder; where the folder holds one run per split, the best of them on validation."""
+    splits = sorted(folder.glob(f"split-*/{RUN_FILE}"))
+    if not splits:
+        return Run.load(folder)
+    return max((Run.load(path.parent) for path in splits), key=lambda run: run.val_accuracy or 0.0)
