@@ -1,11 +1,43 @@
-"""Types of options that callers, command lines and JSON files bring."""
+"""Options of networks and of training, declared once for Python, the command line and the documentation.
 
+An option is a field of a dataclass: its type, its default and its help stand beside each other.
+"""
+
+import inspect
+from dataclasses import Field, field, fields
 from numbers import Integral, Real
-from typing import Any, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def option(default: T, help: str, *, in_commands: bool = True) -> T:
+    """A field of a dataclass with a sentence about it; commands offer it unless ``in_commands`` is False."""
+    return field(default=default, metadata={"help": help, "in_commands": in_commands})
+
+
+def command_options(kind: Any) -> list[Field[Any]]:
+    """The fields of a dataclass that commands offer."""
+    return [one for one in fields(kind) if one.metadata["in_commands"]]
+
+
+def documented(kind: type[T]) -> type[T]:
+    """Write the help of each field into the docstring of a dataclass."""
+    lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:"]
+    types = get_type_hints(kind)
+    for one in fields(kind):  # type: ignore[arg-type]
+        text = one.metadata["help"]
+        if get_origin(types[one.name]) is Literal:
+            text = f"{text.rstrip('.')} ({', '.join(f'``{choice!r}``' for choice in get_args(types[one.name]))})."
+        lines.append(f"    {one.name}: {text}")
+    kind.__doc__ = "\n".join(lines)
+    return kind
 
 
 def check_types(options: Any) -> None:
-    """Make numbers and flags of a frozen dataclass the types it declares; TypeError for others.
+    """Give numbers and flags of a frozen dataclass the types that it declares.
+
+    Raises TypeError for a value of another type, and ValueError for a value that is none of the choices of a Literal.
 
     >>> from justjump.nn import ModelConfig
     >>> ModelConfig(layers="2")
@@ -14,6 +46,8 @@ def check_types(options: Any) -> None:
     """
     for name, kind in get_type_hints(type(options)).items():
         value = getattr(options, name)
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(get_args(kind))}")
         if kind == int | None and value is not None:
             kind = int
         if kind is bool and not isinstance(value, bool):

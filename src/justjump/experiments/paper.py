@@ -9,8 +9,7 @@ from itertools import product
 from typing import NamedTuple, cast, get_args
 
 from justjump.nn import ModelConfig
-from justjump.nn.classifier import Model
-from justjump.nn.jump import Jump
+from justjump.nn.config import Jump, Model
 
 
 class Accuracy(NamedTuple):
