@@ -50,7 +50,7 @@ def open_subjects(
     named = graph or runs[0].graph_name
     if graph is None and named not in NAMES:
         raise RunError(f"{folders[0]} was trained on a graph of your own, {named!r}: name its file with --graph")
-    found = GraphSpec.named(named, None if data_dir is None else str(data_dir), directed).load()
+    found = GraphSpec.named(named, data_dir, directed).load()
     titles = [model_title(run) for run in runs]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]

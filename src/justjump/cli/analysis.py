@@ -7,16 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from justjump.cli.app import AsJson, DataDir, app
+from justjump.cli.app import AsJson, DataDir, Directed, RunFolder, app
 
-RunFolder = Annotated[
-    Path, typer.Argument(help="Folder of a run, or of several splits (the best on validation is used).")
-]
 GraphName = Annotated[
     str | None,
     typer.Option("--graph", help="A dataset's name, an .npz file, or a folder with CSV files; else the run's dataset."),
 ]
-Directed = Annotated[bool, typer.Option("--directed", help="Take the edges of --graph in one direction.")]
 
 
 @app.command()

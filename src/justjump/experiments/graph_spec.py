@@ -24,7 +24,7 @@ class GraphSpec:
     directed: bool = False
 
     @classmethod
-    def named(cls, text: str, data_dir: str | None = None, directed: bool = False) -> GraphSpec:
+    def named(cls, text: str, data_dir: str | Path | None = None, directed: bool = False) -> GraphSpec:
         """The graph that a text stands for: a path if that exists, else a dataset's name."""
         if Path(text).exists() and text in NAMES:
             raise ValueError(f"{text} is a dataset and a path here: write ./{text} for the path")
@@ -33,7 +33,7 @@ class GraphSpec:
             return cls(path=text, directed=directed)
         if directed:
             raise ValueError(f"--directed is for a graph of your own, and {text} is a dataset")
-        return cls(dataset=text, data_dir=data_dir)
+        return cls(dataset=text, data_dir=None if data_dir is None else str(data_dir))
 
     def load(self) -> Graph:
         """The graph, read once per process."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
+from justjump.options import command_options
 from justjump.train import Protocol
 
 
@@ -72,7 +73,7 @@ def title(job: Job) -> str:
 
 
 def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
-    """Where a network's runs may go: another network, another folder.
+    """A folder for the runs of a network; another network gets another folder.
 
     >>> run_folder(GraphSpec("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
     'runs/cora-gcn-pool-1-128-16-patience-20'
@@ -81,7 +82,7 @@ def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
 
 
 def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
-    """The command line that trains a network on the first so many splits and keeps it.
+    """The command line that trains a network on the first splits and saves it.
 
     >>> train_command(GraphSpec("cora"), ModelConfig(layers=2), Protocol(), 3)
     'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/cora-dna-2-128-16-8'
@@ -90,9 +91,9 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words += ["--data-dir", spec.data_dir] if spec.data_dir else []
     words += ["--directed"] if spec.directed else []
     words += ["--model", config.model]
-    left_out = {"model", "fractions"} | ({"heads"} if config.model == "gcn" else set())
+    left_out = {"model"} | ({"heads"} if config.model == "gcn" else set())
     for settings in (config, protocol):
-        for field in fields(settings):
+        for field in command_options(settings):
             value: Any = getattr(settings, field.name)
             if field.name in left_out or value == field.default:
                 continue
@@ -103,6 +104,6 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
                 words += [f"--{name}", str(value)]
     words += ["--splits", str(splits), "--output", run_folder(spec, config, protocol)]
     command = f"justjump train {shlex.join(words)}"
-    if protocol.fractions != Protocol().fractions:  # no option of the command
+    if protocol.fractions != Protocol().fractions:  # the command has no option for it
         command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
     return command
