@@ -1,4 +1,4 @@
-"""The program itself, and options that several commands share."""
+"""The program itself, and the options that several commands share."""
 
 from __future__ import annotations
 

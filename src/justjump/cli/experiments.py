@@ -159,8 +159,8 @@ def sweep(
 
 @app.command()
 def results(
-    store: Annotated[Path, typer.Argument(help="Folder of a store, or its file.")] = DEFAULT_STORE,
-    merge: Annotated[list[Path] | None, typer.Option(help="Take over the results of this store first.")] = None,
+    store: Annotated[Path, typer.Argument(help="The store: its folder, or its file.")] = DEFAULT_STORE,
+    merge: Annotated[list[Path] | None, typer.Option(help="First take over the results of this store.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all results to this CSV file.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write all results to this Parquet file.")] = None,
     as_json: AsJson = False,
