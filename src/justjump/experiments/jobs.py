@@ -1,4 +1,4 @@
-"""A job: one run that is named by what it depends on, and nothing else."""
+"""A job is one run. Its key depends on everything that its result depends on, and on nothing else."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _inputs(spec: GraphSpec, normalize_features: bool) -> Inputs:
 class Job:
     """One run: a graph, a network, a protocol and the seed of its split and initialisation.
 
-    ``output`` (a folder for the trained network) and ``tensorboard`` (one for the curves of many) do not change the
-    result and are no part of its key.
+    ``output`` (the folder of the trained network) and ``tensorboard`` (the folder of the curves of many jobs) do not
+    change the result, so the key does not depend on them.
     """
 
     spec: GraphSpec
@@ -38,7 +38,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A hash of all that the result depends on.
+        """A hash of everything that the result depends on.
 
         >>> job = Job(GraphSpec("cora"), ModelConfig(), Protocol(), seed=0)
         >>> job.key == Job(GraphSpec("cora", data_dir="elsewhere"), ModelConfig(), Protocol(), seed=0).key
@@ -50,7 +50,7 @@ class Job:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def describe(self) -> dict[str, Any]:
-        """What the key is made of, as JSON takes it."""
+        """What the key is the hash of, ready for JSON."""
         return {
             "dataset": self.spec.name,
             "config": asdict(self.config),
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def work(self) -> float:
-        """About how long an epoch takes, in no unit: numbers that the layers touch, for order and time left."""
+        """A rough measure of an epoch's cost, without a unit: it orders jobs and estimates the time left."""
         nodes, edges = self.spec.size
         attended = (self.config.layers + 1) / 2 if self.config.model == "dna" else 1
         lstm = 30 * self.config.layers if self.config.jump == "lstm" else 0
@@ -69,7 +69,7 @@ class Job:
 
     @property
     def memory(self) -> int:
-        """Bytes that the process of this job is taken to need at its peak, from above."""
+        """An upper estimate of the bytes that the process of this job needs at its peak."""
         nodes, edges = self.spec.size
         representations = 24 * nodes * self.config.hidden * (self.config.layers + 2)
         lstm = 24 * nodes * self.config.hidden * (self.config.layers + 1) ** 2 if self.config.jump == "lstm" else 0
@@ -77,7 +77,7 @@ class Job:
         return PROCESS_BYTES + 120 * edges + 4 * (representations + lstm + self.config.layers * attention)
 
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
-        """Train here; everything about the run but its weights."""
+        """Train in this process; returns everything about the run except its weights."""
         inputs = _inputs(self.spec, self.protocol.normalize_features)
         with RunLog(self._log_folder()) as log:
             run = fit(
@@ -98,13 +98,13 @@ class Job:
         return run_folder(self.tensorboard, self.spec.name, self.config, self.protocol, self.seed)
 
 
-# A worker that has imported torch and holds a dataset.
+# Memory of a worker that has imported torch and holds a dataset.
 PROCESS_BYTES = 600 * 2**20
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """A job has done one more epoch."""
+    """A job has completed one more epoch."""
 
     job: int
     epoch: int
@@ -114,7 +114,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Done:
-    """A job has ended; ``result`` is :meth:`Run.to_dict <justjump.train.Run.to_dict>`, not finished after Ctrl-C."""
+    """A job has ended with :meth:`Run.to_dict <justjump.train.Run.to_dict>`; after Ctrl-C, that is not finished."""
 
     job: int
     result: dict[str, Any]
@@ -122,7 +122,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A job could not be run: an error of its own, or its process died."""
+    """A job failed: it raised an error, or its process died."""
 
     job: int
     message: str
@@ -131,15 +131,15 @@ class Failed:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Ctrl-C was pressed: no other job starts, and the running ones end after their current epoch."""
+    """Ctrl-C was pressed: no further job starts, and the running ones end after their current epoch."""
 
 
 Event = Epoch | Done | Failed | Stopping
 OnEvent = Callable[[Event], None]
-# Asked just before a job starts: False where it is not ours to run any more.
+# Asked just before a job starts: False if another process runs it.
 Claim = Callable[[int], bool]
 
 
 def biggest_first(jobs: Sequence[Job]) -> list[Job]:
-    """Long jobs at the end would leave the other workers idle."""
+    """Jobs by decreasing work: a long job at the end would leave the other workers idle."""
     return sorted(jobs, key=lambda job: -job.work)

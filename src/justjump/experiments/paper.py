@@ -1,6 +1,6 @@
-"""The numbers of the paper (Fey, 2019), once: grids, published configurations, Table 1 and Table 2.
+"""The numbers of the paper (Fey, 2019): grids, published configurations, Table 1 and Table 2.
 
-Everything that compares with the paper reads them from here.
+They are written nowhere else: everything that compares with the paper reads them from here.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A budgeted search for a good network: each trial learns from the ones before it."""
+"""Search for a good network with a fixed number of trials; each trial learns from the ones before it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def search(
     spec: GraphSpec, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
 ) -> None:
-    """Try so many configurations, each on all splits, and print the best on validation with the command to train it.
+    """Try configurations, each on all splits, and print the best on validation with the command that trains it.
 
-    The sampler is seeded and finds finished jobs in the store, so the same command goes on where it was stopped.
+    The sampler is seeded and finished jobs are in the store, so the same command goes on where it was stopped.
     """
     try:
         import optuna
@@ -50,7 +50,7 @@ def search(
                 print("stopped: the same command goes on from here", file=sys.stderr)
                 break
             one = tried(candidate, jobs, store)
-            if one is None:  # a job failed: worse than anything
+            if one is None:  # a job failed
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 continue
             study.tell(trial, one.val)
@@ -68,11 +68,11 @@ def search(
 
 
 def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
-    """A configuration around the paper's grid, with the rates that the paper keeps fixed."""
+    """A configuration of the paper's grid; it also varies the rates that the paper keeps fixed."""
 
     def rate(name: str, low: float, high: float, step: float | None = None) -> float:
         value = trial.suggest_float(name, low, high, step=step, log=step is None)
-        return float(f"{value:.3g}")  # to be written down: no 0.6000000000000001
+        return float(f"{value:.3g}")  # 0.6, not 0.6000000000000001
 
     hidden = trial.suggest_categorical("hidden", paper.HIDDEN)
     heads = trial.suggest_categorical("heads", paper.HEADS) if model != "gcn" else 1

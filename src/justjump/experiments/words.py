@@ -1,4 +1,4 @@
-"""Runs in words: counts, names, and the command that trains a network."""
+"""Text about runs: counts, names, and the command that trains a network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def count(number: int, noun: str) -> str:
 
 
 def percent(mean: float, std: float | None) -> str:
-    """A mean and its deviation, if there is one.
+    """A mean, and its deviation if there is one.
 
     >>> percent(81.234, 0.567), percent(81.234, None)
     ('81.23 +- 0.57', '81.23')
