@@ -241,7 +241,7 @@ def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
     ("parts", "message"),
     [
         (([0, 1], [1], [2]), "node 1 stands in the split twice"),
-        (([0], [], [2]), "the val part of the split is empty"),
+        (([0], [], [2]), "the split has no val nodes"),
         (([0], [99], [2]), "holds node 99, but there are 20 nodes"),
         (([0], [3], [2]), "node 3 is in the split but has no label"),
         (([0.5], [1], [2]), "train must be a list of node numbers"),

@@ -16,13 +16,13 @@ from .graph import Graph
 from .sparse import checked_csr, simplify
 
 # `x` and `y` repeat the first rows of `allx` and `ally`: they mark a training set that is not used here.
-PARTS = ("allx", "ally", "tx", "ty", "graph", "test.index")
+ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 
 
 def read_planetoid(folder: Path, name: str) -> Graph:
     """Graph of the files `ind.<name>.*` in a folder."""
-    paths = {part: folder / f"ind.{name}.{part}" for part in PARTS}
-    content = {part: _load(path) for part, path in paths.items() if part != "test.index"}
+    paths = {ending: folder / f"ind.{name}.{ending}" for ending in ENDINGS}
+    content = {ending: _load(path) for ending, path in paths.items() if ending != "test.index"}
     try:
         test = np.array(paths["test.index"].read_text(encoding="ascii").split(), dtype=np.int64)  # [M]
         return _assemble(

@@ -14,9 +14,9 @@ from scipy.sparse import csr_matrix
 from .errors import DataError
 from .graph import Graph, Masks
 from .sparse import WeightConflictError, simplify
-from .splits import PARTS
+from .splits import ROLES
 
-# Above this share of non-zeros a dense array is smaller than CSR (8 bytes an entry) and faster.
+# Above this share of non-zeros a dense array is smaller than CSR (8 bytes per entry) and faster.
 _DENSE = 0.5
 
 
@@ -134,7 +134,7 @@ def _read_nodes(path: Path) -> _Nodes:
         )
     nodes = _Nodes([table.columns[index] for index in chosen])
     contiguous = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else None
-    parts = {"": -1} | {part: index for index, part in enumerate(PARTS)}
+    roles = {"": -1} | {role: index for index, role in enumerate(ROLES)}
     lines = array("q")
     for line, row in table:
         name = row[identity or 0].strip()
@@ -152,10 +152,10 @@ def _read_nodes(path: Path) -> _Nodes:
                 line, "the label -1 is ambiguous: leave it empty if unknown, or name the class differently"
             )
         nodes.label.append(text)
-        part = "" if split is None else row[split].strip().lower()
-        if part not in parts:
-            raise table.error(line, f"the split {_short(part)!r} must be train, val, test or empty")
-        nodes.split.append(parts[part])
+        role = "" if split is None else row[split].strip().lower()
+        if role not in roles:
+            raise table.error(line, f"the split {_short(role)!r} must be train, val, test or empty")
+        nodes.split.append(roles[role])
         nodes.entries.append(
             _features(table, line, row[contiguous] if contiguous else [row[i] for i in chosen], nodes.columns)
         )
