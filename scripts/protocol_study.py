@@ -18,7 +18,8 @@ from typing import Any
 from justjump.experiments import paper
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.execute import LocalEngine, execute
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.train import Protocol
@@ -57,7 +58,7 @@ READINGS: dict[str, dict[str, Any]] = {
 def jobs(reading: dict[str, Any], model: str, dataset: str, splits: int, data_dir: str | None) -> list[Job]:
     options = {**BASE, **reading}
     config = replace(paper.published(model, dataset), input_dropout=options.pop("input_dropout"))
-    return [Job(Source(dataset, data_dir=data_dir), config, Protocol(**options), seed) for seed in range(splits)]
+    return [Job(GraphSpec(dataset, data_dir=data_dir), config, Protocol(**options), seed) for seed in range(splits)]
 
 
 def main() -> None:
@@ -80,13 +81,13 @@ def main() -> None:
     every = [job for cell_jobs in todo.values() for own in cell_jobs.values() for job in own]
 
     def watch(missing: Sequence[Job]) -> RunsDisplay:
-        titles = [f"{job.source.dataset} {job.config.model} {job.config.notation}" for job in missing]
+        titles = [f"{job.spec.dataset} {job.config.model} {job.config.notation}" for job in missing]
         return RunsDisplay(missing, titles, options.jobs)
 
     with Store(options.store / "results.sqlite") as store:
         outcome = execute(every, store, LocalEngine(options.jobs), watch)
         for job, message in outcome.failed:
-            print(f"failed: {job.source.dataset} {job.config.notation} seed {job.seed}: {message}")
+            print(f"failed: {job.spec.dataset} {job.config.notation} seed {job.seed}: {message}")
         text = table(cells, {n: {c: Summary.of(store.results(own)) for c, own in t.items()} for n, t in todo.items()})
     print(text)
     if options.markdown is not None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
 from justjump.train import Progress, Protocol
 
@@ -18,7 +19,7 @@ SHORT = Protocol(max_epochs=2)
 
 
 def small_job(seed: int, **options: Any) -> Job:
-    return Job(Source("cora"), ModelConfig("gcn", layers=1, hidden=16, groups=1, **options), SHORT, seed)
+    return Job(GraphSpec("cora"), ModelConfig("gcn", layers=1, hidden=16, groups=1, **options), SHORT, seed)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class LoggedJob(Job):
         with Path(self.output or "").open("a") as file:
             file.write(f"{self.seed} {os.getpid()}\n")
         time.sleep(0.3)
-        return Job(self.source, self.config, self.protocol, self.seed).run(on_epoch)
+        return Job(self.spec, self.config, self.protocol, self.seed).run(on_epoch)
 
 
 @dataclass(frozen=True)
@@ -69,4 +70,4 @@ class DiesOnceJob(Job):
         if not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return Job(self.source, self.config, self.protocol, self.seed).run(on_epoch)
+        return Job(self.spec, self.config, self.protocol, self.seed).run(on_epoch)

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from justjump.lazy import lazy_names
+
 if TYPE_CHECKING:
     from justjump.data import Graph, load, read_graph
     from justjump.estimator import DNAClassifier
@@ -26,20 +28,19 @@ __all__ = [
     "read_graph",
 ]
 
-# Names are looked up when used: `justjump --help` need not wait for torch.
-_HOMES = {
-    "justjump.data": ("Graph", "load", "read_graph"),
-    "justjump.estimator": ("DNAClassifier",),
-    "justjump.nn": ("DNAConv", "ModelConfig", "NodeClassifier"),
-    "justjump.ops": ("Adjacency",),
-    "justjump.train": ("Protocol", "Run", "fit"),
-}
+_lazy = lazy_names(
+    "justjump",
+    {
+        "data": ["Graph", "load", "read_graph"],
+        "estimator": ["DNAClassifier"],
+        "nn": ["DNAConv", "ModelConfig", "NodeClassifier"],
+        "ops": ["Adjacency"],
+        "train": ["Protocol", "Run", "fit"],
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
     if name in ("analysis", "data", "nn", "ops", "train"):
         return import_module(f"justjump.{name}")
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module 'justjump' has no attribute {name!r}")
+    return _lazy(name)

@@ -18,14 +18,14 @@ from justjump.train.protocol import Decay, Watch
 
 
 class NotFittedError(ValueError, AttributeError):
-    """The estimator was used before ``fit``; the bases are those of scikit-learn's error of this name."""
+    """The estimator was used before ``fit``. It has the same bases as scikit-learn's error of this name."""
 
 
 class DNAClassifier:
     """Classify the nodes of a graph with the paper's DNA network.
 
-    Everything that takes a graph takes a :class:`~justjump.data.Graph`, a PyG ``Data`` or the name of one of the
-    paper's datasets. scikit-learn need not be installed; where it is, its ``clone`` and ``Pipeline`` work.
+    A graph may be a :class:`~justjump.data.Graph`, a PyG ``Data`` or the name of one of the paper's datasets.
+    scikit-learn need not be installed. If it is, its ``clone`` and ``Pipeline`` work.
 
     Args:
         layers, hidden, heads, groups: sizes of the network
@@ -36,7 +36,7 @@ class DNAClassifier:
         random_state: seed of the split, the initialisation and dropout; the same seed gives the same network
 
     Attributes:
-        classes_: ``[C]`` the classes: their names, or their numbers where the graph has no names for them
+        classes_: ``[C]`` names of the classes, or their numbers if the graph has no names for them
         split_: the training, validation and test nodes
         run_: the :class:`~justjump.train.Run` with the network, its accuracies and ``save``
 
@@ -71,7 +71,7 @@ class DNAClassifier:
         fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
         random_state: int = 0,
     ) -> None:
-        # Kept as they come, and checked by fit: that is how scikit-learn's clone wants it.
+        # Stored unchanged, and checked by fit: scikit-learn's clone relies on it.
         self.layers = layers
         self.hidden = hidden
         self.heads = heads
@@ -94,9 +94,9 @@ class DNAClassifier:
         self.random_state = random_state
 
     def fit(self, graph: Graph | str | object, split: Split | None = None) -> DNAClassifier:
-        """Train; ``split`` is by default the graph's own masks, else a random one by ``random_state``."""
+        """Train. By default ``split`` is the graph's own masks, else a random split by ``random_state``."""
         graph = _as_graph(graph)
-        config, protocol = ModelConfig(**self._part(ModelConfig)), Protocol(**self._part(Protocol))
+        config, protocol = ModelConfig(**self._options(ModelConfig)), Protocol(**self._options(Protocol))
         split = split or default_split(graph, protocol, self.random_state)
         run = fit(graph, config, protocol, split=split, seed=self.random_state)
         self.run_: Run = run
@@ -105,7 +105,7 @@ class DNAClassifier:
         return self
 
     def predict(self, graph: Graph | str | object) -> np.ndarray:
-        """The class of every node ``[N]``, one of ``classes_``."""
+        """The class of every node ``[N]``, each one of ``classes_``."""
         run = self._fitted()
         return np.asarray(self.classes_[run.predict(_as_graph(graph)).classes])
 
@@ -115,12 +115,12 @@ class DNAClassifier:
         return run.predict(_as_graph(graph)).probabilities
 
     def score(self, graph: Graph | str | object, nodes: np.ndarray | None = None) -> float:
-        """The share of nodes whose class is predicted right, 0 to 1.
+        """The share of nodes whose class is predicted correctly, from 0 to 1.
 
         Args:
-            graph: with labels; their classes are matched by name
-            nodes: node numbers, or a bool array ``[N]``; by default the **test part of the split** of ``fit``, which
-                needs the graph of ``fit``
+            graph: a graph with labels; its classes are matched by name
+            nodes: node numbers, or a bool array ``[N]``; by default the **test nodes** of ``fit``, which needs the
+                graph of ``fit``
         """
         run, graph = self._fitted(), _as_graph(graph)
         if nodes is None:
@@ -139,7 +139,7 @@ class DNAClassifier:
         return float((predicted == np.array(graph.class_names)[graph.labels[nodes]]).mean())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name; ``deep`` changes nothing, it is there for scikit-learn."""
+        """All parameters by name. ``deep`` changes nothing; scikit-learn passes it."""
         return {name: getattr(self, name) for name in _defaults()}
 
     def set_params(self, **params: Any) -> DNAClassifier:
@@ -167,7 +167,7 @@ class DNAClassifier:
             estimator_type="classifier", target_tags=TargetTags(required=False), classifier_tags=ClassifierTags()
         )
 
-    def _part(self, kind: type[ModelConfig] | type[Protocol]) -> dict[str, Any]:
+    def _options(self, kind: type[ModelConfig] | type[Protocol]) -> dict[str, Any]:
         names = {field.name for field in fields(kind)}
         return {name: value for name, value in self.get_params().items() if name in names}
 
@@ -189,7 +189,7 @@ def _as_graph(graph: Graph | str | object) -> Graph:
 
 
 def _labelled(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    """Numbers of the nodes to score; DataError unless there are some, and each exists and has a label."""
+    """Numbers of the nodes to score. Raises DataError if there are none, or if one does not exist or has no label."""
     nodes = np.asarray(nodes)
     if nodes.dtype == bool and nodes.shape == (graph.num_nodes,):
         nodes = np.flatnonzero(nodes)

@@ -134,7 +134,7 @@ def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
     [
         (["influence", "RUN"], "name one node with --node, or use --pick or --all"),
         (["influence", "RUN", "--node", "0", "--all"], "name one node with --node, or use --pick or --all"),
-        (["influence", "RUN", "--pick"], "name the second one with --against"),
+        (["influence", "RUN", "--pick"], "name the second run with --against"),
         (["influence", "RUN", "--node", "0", "--json"], "--json is for --all"),
         (["influence", "RUN", "--node", "9999"], "there is no node '9999': name one of 2708 nodes"),
         (["influence", "RUN", "--all", "--output", "x.csv"], "--output x.csv must end in .parquet"),

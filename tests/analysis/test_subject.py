@@ -51,5 +51,5 @@ def test_a_run_that_does_not_fit_is_named_with_what_helps(people: Path, people_r
     unlabelled.mkdir()
     (unlabelled / "nodes.csv").write_text("id,age\nann,1\nbob,2\n")
     (unlabelled / "edges.csv").write_text("source,target\nann,bob\n")
-    with pytest.raises(RunError, match=rf"{cora_run}: unlabelled has 1 features a node, but the model expects 1433"):
+    with pytest.raises(RunError, match=rf"{cora_run}: unlabelled has 1 features per node, but the model expects 1433"):
         open_subjects([people_run, cora_run], str(unlabelled), False, None)

@@ -57,7 +57,7 @@ def test_equal_to_torch_geometric(name: str, data_dir: Path) -> None:
     if name in ("cora", "citeseer", "pubmed"):
         data = read_planetoid_data(str(data_dir / name), name)
     else:
-        with np.load(data_dir / name / next(iter(datasets.SOURCES[name].files))) as file:
+        with np.load(data_dir / name / next(iter(datasets.DOWNLOADS[name].files))) as file:
             arrays = dict(file)
         # That library makes features dense, which takes gigabytes: every eleventh column will do.
         parts = ("data", "indices", "indptr", "shape")
@@ -169,7 +169,7 @@ def test_folder_then_cache(tmp_path: Path, cache: Path, monkeypatch: pytest.Monk
     content = path.read_bytes()
     checksum = "git:" + hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     monkeypatch.setitem(
-        datasets.SOURCES, "cora_full", datasets.Source("http://127.0.0.1:9", {"cora_full.npz": checksum})
+        datasets.DOWNLOADS, "cora_full", datasets.Download("http://127.0.0.1:9", {"cora_full.npz": checksum})
     )
     (tmp_path / "empty").mkdir()
     assert location("cora_full", tmp_path / "empty") == "cache"
@@ -185,7 +185,7 @@ def test_incomplete_folder(tmp_path: Path, cache: Path, data_dir: Path) -> None:
 
 def test_checksums_are_of_the_original_files(data_dir: Path) -> None:
     for name in ("citeseer", "pubmed"):
-        for file, checksum in datasets.SOURCES[name].files.items():
+        for file, checksum in datasets.DOWNLOADS[name].files.items():
             assert checksum == "sha256:" + hashlib.sha256((data_dir / name / file).read_bytes()).hexdigest()
 
 

@@ -152,8 +152,8 @@ def test_two_processes(server: Any, tmp_path: Path) -> None:
 
 
 def test_load_downloads_to_the_cache(server: Any, cache: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = replace(datasets.SOURCES["citeseer"], base_url=server.url)
-    monkeypatch.setitem(datasets.SOURCES, "citeseer", source)
+    source = replace(datasets.DOWNLOADS["citeseer"], base_url=server.url)
+    monkeypatch.setitem(datasets.DOWNLOADS, "citeseer", source)
     server.content = {name: (data_dir / "citeseer" / name).read_bytes() for name in source.files}
     assert location("citeseer") == "not downloaded"
     assert not is_available("citeseer")
@@ -166,7 +166,7 @@ def test_load_downloads_to_the_cache(server: Any, cache: Path, data_dir: Path, m
 
 
 def test_failed_load_says_what_to_do(server: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(datasets.SOURCES, "cora_full", replace(datasets.SOURCES["cora_full"], base_url=server.url))
+    monkeypatch.setitem(datasets.DOWNLOADS, "cora_full", replace(datasets.DOWNLOADS["cora_full"], base_url=server.url))
     with pytest.raises(DataError) as caught:
         load("cora_full")
     message = str(caught.value)

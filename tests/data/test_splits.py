@@ -76,7 +76,7 @@ def test_bad_fractions(fractions: Any) -> None:
 
 
 def test_too_few_nodes() -> None:
-    with pytest.raises(DataError, match=r"2 labelled nodes are too few for a train part of 0.2"):
+    with pytest.raises(DataError, match=r"2 labelled nodes are too few for a share of 0.2 train nodes"):
         random_split(np.array([0, 1, -1, -1, -1]), 0)
     with pytest.raises(DataError, match="0 labelled nodes"):
         random_split(np.full(5, -1), 0)

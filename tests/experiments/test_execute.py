@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix
 from job_kinds import SHORT, SMALL, HungryJob, KilledJob, LoggedJob, RaisingJob, small_job
 from justjump.experiments import local
 from justjump.experiments.execute import LocalEngine, Outcome, execute, missing
-from justjump.experiments.jobs import Done, Event, Failed, Job, Source, biggest_first
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Done, Event, Failed, Job, biggest_first
 from justjump.experiments.local import run_here, run_in_workers
 from justjump.experiments.store import Store, StoreError
 from justjump.nn import ModelConfig
@@ -43,7 +44,7 @@ def test_workers_give_the_results_of_this_process_bit_for_bit() -> None:
 
 
 def test_failures_are_told_and_the_rest_is_done(tmp_path: Path) -> None:
-    cora = Source("cora")
+    cora = GraphSpec("cora")
     bad = [kind(cora, SMALL, SHORT, 50 + n) for n, kind in enumerate((RaisingJob, KilledJob, HungryJob))]
     good = [small_job(seed) for seed in range(2)]
     with Store(tmp_path / "s") as store:
@@ -59,7 +60,7 @@ def test_failures_are_told_and_the_rest_is_done(tmp_path: Path) -> None:
 
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    jobs = [LoggedJob(Source("cora"), SMALL, SHORT, seed, str(log)) for seed in range(3)]
+    jobs = [LoggedJob(GraphSpec("cora"), SMALL, SHORT, seed, str(log)) for seed in range(3)]
     with Store(tmp_path / "s") as store:
         store.add_failure(jobs[0], "the last time")
         execute(jobs[:1], store, LocalEngine(1))
@@ -76,7 +77,7 @@ def test_two_processes_on_one_store_share_the_work(tmp_path: Path) -> None:
         "import sys\nfrom job_kinds import *\nfrom justjump.experiments.execute import *\n"
         "from justjump.experiments.store import Store\n"
         "if __name__ == '__main__':\n"
-        "    jobs = [LoggedJob(Source('cora'), SMALL, SHORT, seed, sys.argv[2]) for seed in range(8)]\n"
+        "    jobs = [LoggedJob(GraphSpec('cora'), SMALL, SHORT, seed, sys.argv[2]) for seed in range(8)]\n"
         "    with Store(sys.argv[1]) as store:\n"
         "        print(execute(jobs, store, LocalEngine(1)).missing, len(store.results(jobs)))\n"
     )
@@ -163,7 +164,7 @@ def test_jobs_that_do_not_fit_into_memory_wait(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_biggest_first_and_each_once(tmp_path: Path) -> None:
-    small, big = small_job(0), Job(Source("coauthor_physics"), ModelConfig("gat", layers=5), SHORT, 0)
+    small, big = small_job(0), Job(GraphSpec("coauthor_physics"), ModelConfig("gat", layers=5), SHORT, 0)
     assert biggest_first([small, big]) == [big, small]
     assert big.memory > small.memory
     with Store(tmp_path / "s") as store:
@@ -177,14 +178,14 @@ def test_a_user_s_graph_is_named_by_its_content(tmp_path: Path) -> None:
         arrays = {f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")}
         shapes = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
         np.savez(tmp_path / f"{name}.npz", **arrays, **shapes, labels=np.array([0, 1, 1]))
-    first, copy, other = (Job(Source(path=str(tmp_path / f"{name}.npz")), SMALL, SHORT, 0) for name in "abc")
+    first, copy, other = (Job(GraphSpec(path=str(tmp_path / f"{name}.npz")), SMALL, SHORT, 0) for name in "abc")
     assert first.key == copy.key
     assert first.key != other.key
 
 
 def test_no_event_is_lost_where_a_job_fails_here() -> None:
     events: list[Event] = []
-    assert run_here([RaisingJob(Source("cora"), SMALL, SHORT, 0), small_job(0)], events.append)
+    assert run_here([RaisingJob(GraphSpec("cora"), SMALL, SHORT, 0), small_job(0)], events.append)
     assert isinstance(events[0], Failed)
     assert "ValueError" in events[0].traceback
     assert list(collect(events)) == [1]

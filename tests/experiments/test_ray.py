@@ -15,7 +15,8 @@ import ray
 
 from job_kinds import SHORT, SMALL, DiesOnceJob, LoggedJob, RaisingJob, small_job
 from justjump.experiments.execute import LocalEngine, Outcome, execute
-from justjump.experiments.jobs import Done, Event, Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Done, Event, Job
 from justjump.experiments.ray_engine import RayEngine
 from justjump.experiments.store import Store
 from justjump.train import RunError
@@ -61,12 +62,10 @@ def without_time(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_bit_for_bit_the_local_results_though_workers_die(engine: RayEngine, tmp_path: Path) -> None:
-    cora = Source("cora")
+    cora = GraphSpec("cora")
     plain = [small_job(seed) for seed in range(6)]
     dying = [
-        DiesOnceJob(job.source, job.config, job.protocol, job.seed, str(tmp_path / "died"))
-        if job.seed in (1, 4)
-        else job
+        DiesOnceJob(job.spec, job.config, job.protocol, job.seed, str(tmp_path / "died")) if job.seed in (1, 4) else job
         for job in plain
     ]
     bad = RaisingJob(cora, SMALL, SHORT, 99)
@@ -83,7 +82,7 @@ def test_bit_for_bit_the_local_results_though_workers_die(engine: RayEngine, tmp
 def test_a_node_dies_in_the_middle(cluster: Any, engine: RayEngine, tmp_path: Path) -> None:
     doomed = cluster.add_node(num_cpus=2, memory=8 * 2**30)
     cluster.wait_for_nodes()
-    jobs = [LoggedJob(Source("cora"), SMALL, SHORT, seed, str(tmp_path / "log")) for seed in range(10)]
+    jobs = [LoggedJob(GraphSpec("cora"), SMALL, SHORT, seed, str(tmp_path / "log")) for seed in range(10)]
     removed = False
 
     def watch(todo: Any) -> Any:
@@ -108,7 +107,7 @@ def test_the_driver_is_killed_and_started_again(cluster: Any, tmp_path: Path) ->
         "from job_kinds import *\nfrom justjump.experiments.execute import execute\n"
         "from justjump.experiments.ray_engine import RayEngine\nfrom justjump.experiments.store import Store\n"
         "store, log, address = sys.argv[1:]\n"
-        "jobs = [LoggedJob(Source('cora'), SMALL, SHORT, seed, log) for seed in range(10)]\n"
+        "jobs = [LoggedJob(GraphSpec('cora'), SMALL, SHORT, seed, log) for seed in range(10)]\n"
         "def watch(todo):\n"
         "    print('todo', len(todo), flush=True)\n"
         "    return nullcontext(lambda event: print('done', flush=True))\n"
@@ -130,7 +129,7 @@ def test_the_driver_is_killed_and_started_again(cluster: Any, tmp_path: Path) ->
     again = subprocess.run([*command, cluster.address], capture_output=True, text=True)
     assert f"todo {10 - kept}" in again.stdout, again.stderr
     assert "Outcome(failed=(), missing=0)" in again.stdout
-    jobs = [Job(Source("cora"), SMALL, SHORT, seed) for seed in range(10)]
+    jobs = [Job(GraphSpec("cora"), SMALL, SHORT, seed) for seed in range(10)]
     with Store(tmp_path / "s") as store, Store(tmp_path / "local") as theirs:
         assert len(store) == 10
         execute(jobs[:2], theirs, LocalEngine(1))

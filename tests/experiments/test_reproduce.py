@@ -13,7 +13,8 @@ import pytest
 
 from job_kinds import small_job
 from justjump.experiments import paper, table1
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.picture import draw
 from justjump.experiments.reproduce import Setting, chosen, parse_shard, reproduce, rows, shard_of, show, write_all
 from justjump.experiments.store import Store
@@ -94,13 +95,13 @@ def fake_result(seed: int) -> dict[str, object]:
 def test_show_makes_the_table_of_what_is_there_and_downloads_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Source, "load", lambda source: pytest.fail(f"{source.name} was loaded"))
+    monkeypatch.setattr(GraphSpec, "load", lambda spec: pytest.fail(f"{spec.name} was loaded"))
     with pytest.raises(RunError, match="there is no store"):
         show(["all"], ["all"], 3, tmp_path, Protocol())
     with Store(tmp_path / "results.sqlite") as store:
         for seed in range(2):
             store.add(
-                Job(Source("cora_full"), paper.published("dna-g8", "cora_full"), Protocol(), seed), fake_result(seed)
+                Job(GraphSpec("cora_full"), paper.published("dna-g8", "cora_full"), Protocol(), seed), fake_result(seed)
             )
     show(["all"], ["all"], 3, tmp_path, Protocol())
     shown = capsys.readouterr().out
@@ -151,7 +152,7 @@ def test_reproduce_runs_once_and_sums_up(tmp_path: Path) -> None:
     line = next(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
         config = paper.published("gcn-none", "cora")
-        summary = Summary.of(store.results([Job(Source("cora"), config, Protocol(), seed) for seed in range(2)]))
+        summary = Summary.of(store.results([Job(GraphSpec("cora"), config, Protocol(), seed) for seed in range(2)]))
     assert summary is not None
     assert line["accuracy_mean"] == f"{summary.mean:.2f}"
     assert (line["model"], line["config"], line["splits"]) == ("gcn-none", "1/128/16", "2")
@@ -285,7 +286,7 @@ def test_bad_names_and_shards() -> None:
 
 
 def test_the_command_that_trains_a_network_names_every_option_that_differs() -> None:
-    graph = Source(path="my graph.npz", directed=True)
+    graph = GraphSpec(path="my graph.npz", directed=True)
     config = ModelConfig("gat", layers=2, jump="pool", jump_input=False)
     command = train_command(graph, config, Protocol(learning_rate=0.01), 3)
     assert command == (

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from justjump.data import DataError, Graph, Split, load, random_split
+from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
@@ -198,7 +199,7 @@ def test_broken_state_file(cora: Graph, tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_written(cora: Graph, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot write"):
+    with pytest.raises(FileError, match="cannot write"):
         fit(cora, SMALL, Protocol(max_epochs=1), output=tmp_path / "file" / "run")
 
 
@@ -239,8 +240,8 @@ def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (([0, 1], [1], [2]), "node 1 is in the split twice"),
-        (([0], [], [2]), "the val part of the split is empty"),
+        (([0, 1], [1], [2]), "node 1 stands in the split twice"),
+        (([0], [], [2]), "the split has no val nodes"),
         (([0], [99], [2]), "holds node 99, but there are 20 nodes"),
         (([0], [3], [2]), "node 3 is in the split but has no label"),
         (([0.5], [1], [2]), "train must be a list of node numbers"),

@@ -30,7 +30,7 @@ def test_round_trip(run: Run, tmp_path: Path) -> None:
 
 def test_other_features_are_refused(run: Run) -> None:
     cora = load("cora")
-    with pytest.raises(RunError, match="1000 features a node, but the model expects 1433"):
+    with pytest.raises(RunError, match="1000 features per node, but the model expects 1433"):
         run.predict(replace(cora, features=cora.features[:, :1000]))
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from justjump.data import Graph
+from justjump.files import FileError
 from justjump.nn import ModelConfig
-from justjump.train import Progress, Protocol, Run, RunError, fit
+from justjump.train import Progress, Protocol, Run, fit
 from justjump.train.tensorboard import EVENT_FILES, RunLog, check_log_folder, run_folder
 
 CONFIG = ModelConfig(layers=1, hidden=8, heads=2, groups=2)
@@ -136,7 +137,7 @@ def test_other_settings_have_another_folder() -> None:
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match=r"file/logs cannot be created: Not a directory"):
+    with pytest.raises(FileError, match=r"file/logs cannot be created: Not a directory"):
         check_log_folder(tmp_path / "file" / "logs")
 
 

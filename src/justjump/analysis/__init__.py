@@ -1,4 +1,4 @@
-"""What a trained network does: who influences whom, and what the edges attend to."""
+"""What a trained network does: which nodes influence a node, and what the edges attend to."""
 
 from justjump.analysis.attention import AttentionBlock, LayerAttention, attention_blocks, edge_attention
 from justjump.analysis.hops import Neighbourhood, neighbourhood

@@ -21,9 +21,9 @@ class LayerAttention(NamedTuple):
 
     Attributes:
         layer: its number, counted from 1
-        steps: ``[t]`` the representations h^(s) that it may attend to; s = 0 are the projected features
-        weight: ``[H, t]`` the share of each
-        refused: ``[H]`` the share given to none
+        steps: ``[t]`` numbers s of the representations h(s) that it may attend to; h(0) are the projected features
+        weight: ``[H, t]`` the share that each head gives to each of them
+        refused: ``[H]`` the share that each head gives to none
     """
 
     layer: int
@@ -36,9 +36,9 @@ class AttentionBlock(NamedTuple):
     """What some edges attend to in one layer.
 
     Attributes:
-        source, target: ``[e]`` of each edge; self-loops are among them
+        source, target: ``[e]`` the ends of each edge; self-loops are among them
         weight: ``[e, t, H]`` the share of each former representation
-        refused: ``[e, H]`` the share given to none
+        refused: ``[e, H]`` the share that is given to none
     """
 
     source: Tensor
@@ -50,7 +50,7 @@ class AttentionBlock(NamedTuple):
 def edge_attention(
     model: NodeClassifier, graph: Graph | Inputs, target: int, source: int, layer: int | None = None
 ) -> list[LayerAttention]:
-    """What the edge ``target <- source`` attends to, layer by layer, or in one layer (counted from 1).
+    """What the edge ``target <- source`` attends to in every layer, or in one layer (counted from 1).
 
     >>> from justjump.data import load
     >>> from justjump.nn import ModelConfig
@@ -79,10 +79,10 @@ def edge_attention(
 def attention_blocks(
     model: NodeClassifier, graph: Graph | Inputs, layer: int | None = None
 ) -> Iterator[AttentionBlock]:
-    """What the edges attend to in one layer (counted from 1; the last by default), some edges at a time.
+    """What the edges attend to in one layer (counted from 1; the last by default), one block of edges at a time.
 
-    No tensor of all edges is held: the blocks together are :meth:`NodeClassifier.attention
-    <justjump.nn.NodeClassifier.attention>`.
+    The blocks together are :meth:`NodeClassifier.attention <justjump.nn.NodeClassifier.attention>`, but memory holds
+    one block only.
     """
     inputs = graph if isinstance(graph, Inputs) else prepare(graph)
     adj = inputs.adj.with_self_loops()
@@ -95,7 +95,7 @@ def attention_blocks(
 
 @torch.no_grad()
 def _history(model: NodeClassifier, inputs: Inputs) -> History:
-    """All representations, without dropout."""
+    """All representations h(0) .. h(T), without dropout."""
     if model.config.model != "dna":
         raise ValueError(f"model={model.config.model!r} has no attention over former representations: use 'dna'")
     training = model.training
@@ -107,20 +107,20 @@ def _history(model: NodeClassifier, inputs: Inputs) -> History:
 
 @torch.no_grad()
 def _query_and_key(model: NodeClassifier, history: History, layer: int) -> tuple[Tensor, Tensor]:
-    """Of some nodes in one layer, given all their representations. ``[n, H, C], [n, t, H, C]``"""
+    """Query and keys of some nodes in one layer, given h(0) .. h(T). ``[n, H, C], [n, t, H, C]``"""
     head = _conv(model, layer).multi_head
     former = torch.stack([history[s] for s in attended(model, layer)], dim=1)
     return head.split(head.lin_q(history[layer - 1])), head.split(head.lin_k(former))
 
 
 def attended(model: NodeClassifier, layer: int) -> list[int]:
-    """The representations h^(s) that a layer (counted from 1) attends to; s = 0 are the projected features."""
+    """Numbers s of the representations h(s) that layer t (counted from 1) attends to: 0 .. t-1, or a window of them."""
     conv = _conv(model, layer)
     return attended_steps(layer, conv.window, conv.keep_first)
 
 
 def step_name(step: int | None) -> str:
-    """A representation h^(s) in plain text; None is what is given to none of them.
+    """The name of a representation h(s) in text; None stands for the share that is given to none of them.
 
     >>> step_name(0), step_name(None)
     ('h(0)', 'refused')

@@ -1,4 +1,4 @@
-"""The distribution of attention weights, counted while the edges stream by."""
+"""The distribution of attention weights, counted block by block."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from justjump.nn import NodeClassifier
 from justjump.train import Inputs
 
 By = Literal["all", "layer", "head", "class"]
-# Weights are counted in bins this fine: quantiles are right to half of 1 / BINS.
+# Number of bins that weights are counted in: quantiles are exact to within half of 1 / BINS.
 BINS = 4096
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
 
 @dataclass(frozen=True)
 class Box:
-    """One distribution: what a share is given to, and how the shares of all edges (and heads) are spread.
+    """The distribution of the shares that edges give to one representation, or to none.
 
     Attributes:
         layer: counted from 1
-        head, label: the head (from 0) or the target's class that it is restricted to, or None
-        given_to: the number s of the representation h^(s), or None for the refused share
+        head, label: the head (counted from 0) or the target's class that it is restricted to, or None
+        given_to: the number s of the representation h(s), or None for the refused share
         count: number of weights
         low, q1, median, q3, high: quantiles 1, 25, 50, 75 and 99 %
     """
@@ -48,13 +48,13 @@ class Box:
 def attention_statistics(
     model: NodeClassifier, inputs: Inputs, by: By = "all", layer: int | None = None, classes: int = 0
 ) -> list[Box]:
-    """Distributions of the weights of one layer (by default the last), or of each.
+    """Distributions of the weights of one layer (by default the last), or of every layer.
 
     Args:
         model: a DNA network
         inputs: the graph
         by: one distribution for all edges and heads of the layer (``"all"``), for each ``"head"``, for each
-            ``"class"`` of target nodes (those without a label are left out), or ``"all"`` in each ``"layer"``
+            ``"class"`` of target nodes (those without a label are left out), or for each ``"layer"``
         layer: counted from 1
         classes: number of classes
     """
@@ -86,7 +86,7 @@ def attention_statistics(
 
 
 def _groups(by: By, block: AttentionBlock, labels: Tensor) -> Tensor:
-    """Which distribution each weight of a block counts for, -1 for none. ``[e, H]``"""
+    """The distribution that each weight of a block belongs to, -1 for none. ``[e, H]``"""
     edges, heads = block.refused.shape
     if by == "class":
         return labels[block.target.long()][:, None].expand(edges, heads)

@@ -1,4 +1,4 @@
-"""What the commands on trained networks do and print."""
+"""The commands influence and attention: what they compute, draw, write and print."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from justjump.data import Graph
 from justjump.train import RunError
 from justjump.train.process import keep_memory
 
-# More nodes than these overlap; the nearest ones are drawn.
+# Largest number of nodes in a picture: more would overlap. The nearest ones are drawn.
 MOST_NODES = 250
-# Influences of so many nodes make one block of the table.
+# Number of nodes whose influences make one block of the table.
 TABLE_NODES = 256
 
 
@@ -50,7 +50,7 @@ def influence_of_one(
     directed: bool,
     data_dir: Path | None,
 ) -> None:
-    """Draw who influences a node, or one that the first run gets right and the second wrong, in each run."""
+    """Draw which nodes influence a node in each run; without ``node``, one that only the first run gets right."""
     check_extra()
     pictures = figure_paths(output)
     found, subjects = open_subjects(folders, graph, directed, data_dir)
@@ -77,7 +77,7 @@ def influence_of_one(
 def influence_of_all(
     folders: list[Path], output: Path, graph: str | None, directed: bool, data_dir: Path | None, as_json: bool
 ) -> None:
-    """Write the influence of every node on every other within reach, and sum it up."""
+    """Write the influence of every node on every node within its reach, and print a summary."""
     check_extra()
     check_table("--output", output)
     found, subjects = open_subjects(folders, graph, directed, data_dir)
@@ -106,7 +106,7 @@ def _tables(
     """Blocks of rows (run, node, source, hops, share); adds the receptive fields of each run to ``fields``."""
     nodes = np.arange(graph.num_nodes)
     for subject in subjects:
-        parts: list[ReceptiveFields] = []
+        blocks: list[ReceptiveFields] = []
         task = bar.add_task(subject.title, total=len(nodes))
         layers = subject.run.config.layers
         every = influences(subject.run.model, subject.inputs, nodes)
@@ -116,7 +116,7 @@ def _tables(
             for found in islice(every, len(starts)):
                 block.append(found)
                 bar.advance(task)
-            parts.append(ReceptiveFields.of(block, layers))
+            blocks.append(ReceptiveFields.of(block, layers))
             node = np.repeat(starts, [len(found.nodes) for found in block])
             source = np.concatenate([found.nodes for found in block])
             yield {
@@ -127,11 +127,11 @@ def _tables(
                 "hops": np.concatenate([found.hops for found in block]).astype(np.int8),
                 "share": np.concatenate([found.share for found in block]).astype(np.float32),
             }
-        fields.append(ReceptiveFields.joined(parts))
+        fields.append(ReceptiveFields.joined(blocks))
 
 
 def _names(graph: Graph, **columns: np.ndarray) -> dict[str, list[str]]:
-    """For columns of nodes, columns of their names, where they have some."""
+    """Columns with the names of the nodes in other columns, if the nodes have names."""
     if graph.node_names is None:
         return {}
     return {f"{column}_name": [graph.node_names[node] for node in nodes] for column, nodes in columns.items()}
@@ -147,7 +147,7 @@ def attention(
     directed: bool,
     data_dir: Path | None,
 ) -> None:
-    """Draw the distribution of attention weights and write its numbers; with ``weights``, every weight too."""
+    """Draw the distribution of attention weights and write its numbers; with ``weights``, also every weight."""
     check_extra()
     pictures = figure_paths(output)
     table = pictures[0].with_suffix(".parquet")
@@ -198,7 +198,7 @@ def _columns(boxes: list[Box], graph: Graph) -> dict[str, Any]:
 
 
 def _weights(graph: Graph, subject: Subject, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Every weight of some layers: a row for each edge, head and what the share is given to."""
+    """Every weight of some layers: one row per edge, head and representation (or refusal)."""
     heads = subject.run.config.heads
     for layer in layers:
         steps = attended(subject.run.model, layer)

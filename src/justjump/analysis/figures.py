@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which all kinds of colour vision tell apart.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 INK, FAINT = "#222222", "#8a8a8a"
 SHADES = "YlGnBu"
-# Titles are cut after so many lines.
+# Largest number of lines of a title; the rest is cut.
 MOST_LINES = 3
-# Distance of two numbers beside the colours, as a part of the whole bar.
+# Distance of two numbers beside the colour bar, as a share of its length.
 TICK_SPACE = 0.12
 
 
 def influence_figure(
     around: Neighbourhood, shares: Sequence[np.ndarray], titles: Sequence[str], notes: Sequence[str], caption: str
 ) -> Figure:
-    """One panel a run: the nodes around a start node (a square), coloured by their influence on it.
+    """One panel per run: the nodes around a start node (a square), coloured by their influence on it.
 
     Args:
-        around: what is drawn
-        shares: for each run ``[n]`` the influence of each of its nodes
-        titles, notes: above and below each panel
-        caption: above all
+        around: the nodes to draw
+        shares: per run, the influence of each of these nodes ``[n]``
+        titles, notes: text above and below each panel
+        caption: text above all panels
     """
     from matplotlib.colors import PowerNorm
 
@@ -67,7 +67,7 @@ def share_ticks(top: float) -> list[float]:
     [0.0, 0.005, 0.02, 0.05, 0.1, 0.2]
     """
     ticks: list[float] = []
-    place = 1 + TICK_SPACE  # of the last one, as a part of the whole scale
+    place = 1 + TICK_SPACE  # of the last one, as a share of the whole scale
     for share in (digit / 10**power for power in range(8) for digit in (5, 2, 1)):
         next_place = math.sqrt(share / top)
         if TICK_SPACE <= next_place <= min(1, place - TICK_SPACE):
@@ -77,7 +77,7 @@ def share_ticks(top: float) -> list[float]:
 
 
 def layout(around: Neighbourhood) -> np.ndarray:
-    """Positions ``[n, 2]`` in the unit square, the same for the same graph."""
+    """Positions ``[n, 2]`` in the unit square; the same graph always gets the same positions."""
     import networkx as nx
 
     graph = nx.Graph()
@@ -114,7 +114,7 @@ def _draw_graph(panel: Axes, around: Neighbourhood, places: np.ndarray, share: n
 
 
 def reach_figure(fields: Sequence[ReceptiveFields], titles: Sequence[str], caption: str) -> Figure:
-    """Influence by distance, and the effective receptive field of all nodes, one colour a run."""
+    """Influence by distance, and the effective receptive fields of all nodes, with one colour per run."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     figure = _figure(10, 4.2, caption)
@@ -161,7 +161,7 @@ def reach_figure(fields: Sequence[ReceptiveFields], titles: Sequence[str], capti
 
 
 def attention_figure(panels: Sequence[tuple[str, Sequence[Box]]], caption: str) -> Figure:
-    """Box plots of attention weights, one panel for each title; the last box of a panel is the refused share."""
+    """Box plots of attention weights, one panel per title; the last box of a panel is the refused share."""
     rows = math.ceil(len(panels) / 4)
     columns = math.ceil(len(panels) / rows)
     single = len(panels) == 1
@@ -221,7 +221,7 @@ def _draw_boxes(panel: Axes, boxes: Sequence[Box], size: float) -> None:
 
 
 def wrapped(text: str, width: float, size: float) -> str:
-    """A text of some font size in lines that are at most so many inches wide, the last of them cut where it must be.
+    """Break a text into lines of at most ``width`` inches at a font size; after ``MOST_LINES`` lines it is cut.
 
     >>> print(wrapped("a title of many words", width=1.2, size=12))
     a title of

@@ -1,4 +1,4 @@
-"""Tables and figures on disk."""
+"""Write tables and figures."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from justjump.files import replace_file
 from justjump.train import RunError
-from justjump.train.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".pdf", ".svg")
-# Files of the same figure are the same bytes.
+# Without dates, so that the same figure always gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 def check_extra() -> None:
-    """Raise unless all that tables and figures need is installed."""
+    """Raise unless everything that tables and figures need is installed."""
     try:
         import matplotlib  # noqa: F401
         import networkx  # noqa: F401
@@ -29,7 +29,7 @@ def check_extra() -> None:
 
 
 def figure_paths(output: Path) -> list[Path]:
-    """One file where the name ends in a format, and one of each where it has no ending: PNG, PDF and SVG.
+    """One file if the name ends in a format; without an ending one file per format: PNG, PDF and SVG.
 
     >>> [path.name for path in figure_paths(Path("figure"))]
     ['figure.png', 'figure.pdf', 'figure.svg']
@@ -42,7 +42,7 @@ def figure_paths(output: Path) -> list[Path]:
 
 
 def check_table(option: str, path: Path) -> None:
-    """Raise unless a table's name has the right ending."""
+    """Raise unless the name of a table has the right ending."""
     if path.suffix != ".parquet":
         raise RunError(f"{option} {path} must end in .parquet: it is a table")
 
@@ -51,7 +51,7 @@ def save_figure(figure: Figure, paths: Iterable[Path]) -> None:
     """Write a figure in the formats that the names end in."""
     import matplotlib
 
-    figure.draw_without_rendering()  # now all has its place: each further drawing would move it a little
+    figure.draw_without_rendering()  # fixes the layout, which every further drawing would move a little
     figure.set_layout_engine("none")
     for path in paths:
         save = partial(figure.savefig, format=path.suffix[1:], dpi=200, metadata=_METADATA[path.suffix])
@@ -60,10 +60,10 @@ def save_figure(figure: Figure, paths: Iterable[Path]) -> None:
 
 
 def write_parquet(path: Path, tables: Iterable[Mapping[str, Any]]) -> int:
-    """Write columns block by block, holding one block at a time; the number of rows.
+    """Write columns block by block, with one block at a time in memory; returns the number of rows.
 
     Args:
-        tables: blocks of the same columns, each an array, or a text that stands in every row
+        tables: blocks of the same columns; a column is an array, or a text that is repeated in every row
     """
     import pyarrow as pa
     from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""Which nodes are how many hops away."""
+"""The nodes around a node, by their distance in hops."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from justjump.data import Graph
 
 
 class Neighbourhood(NamedTuple):
-    """The nodes around one node, nearest first, those of one distance by their number.
+    """The nodes around one node, nearest first; nodes of the same distance are ordered by number.
 
     Attributes:
         nodes: ``[n]`` numbers in the graph; the first is the node itself
-        hops: ``[n]`` distance of each
+        hops: ``[n]`` distance of each node
         edge_index: ``[2, e]`` (sources, targets) of the edges among them, as positions in ``nodes``
         truncated: whether ``limit`` left out some nodes
     """
@@ -29,7 +29,7 @@ class Balls(NamedTuple):
     Attributes:
         start: ``[P]`` position of the pair's start node in the list of start nodes
         nodes: ``[P]`` the pair's node
-        sizes: ``[K + 1]`` so many pairs are at most k hops apart; they come first
+        sizes: ``[K + 1]`` number of pairs that are at most k hops apart; these come first
         place: ``[starts * N]`` position of the pair (start, node) at ``start * N + node``
     """
 
@@ -45,13 +45,13 @@ class Balls(NamedTuple):
 
 
 def neighbourhood(graph: Graph, node: int, hops: int, limit: int | None = None) -> Neighbourhood:
-    """The nodes whose edges lead to ``node`` in at most so many hops, and the edges among them.
+    """The nodes from which ``node`` can be reached in at most ``hops`` hops, and the edges among them.
 
     Args:
         graph: the graph
         node: its number
         hops: the largest distance
-        limit: keep so many nodes at most, the nearest ones
+        limit: largest number of nodes; the nearest ones are taken
 
     >>> from justjump.data import load
     >>> neighbourhood(load("cora"), node=0, hops=1).nodes
@@ -62,12 +62,12 @@ def neighbourhood(graph: Graph, node: int, hops: int, limit: int | None = None) 
     order = np.lexsort((source, target))
     rowptr = np.searchsorted(target[order], np.arange(graph.num_nodes + 1))
     ball = balls(rowptr, source[order], np.array([node]), hops)
-    kept = ball.nodes if limit is None else ball.nodes[: max(1, limit)]
+    nearest = ball.nodes if limit is None else ball.nodes[: max(1, limit)]
     place = np.full(graph.num_nodes, -1)
-    place[kept] = np.arange(len(kept))
+    place[nearest] = np.arange(len(nearest))
     inside = (place[source] >= 0) & (place[target] >= 0)
     return Neighbourhood(
-        kept, ball.hops[: len(kept)], place[graph.edge_index[:, inside]], truncated=len(kept) < len(ball.nodes)
+        nearest, ball.hops[: len(nearest)], place[graph.edge_index[:, inside]], truncated=len(nearest) < len(ball.nodes)
     )
 
 
@@ -96,7 +96,7 @@ def balls(rowptr: np.ndarray, col: np.ndarray, starts: np.ndarray, hops: int) ->
 
 
 def incoming(rowptr: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the edges into some nodes, one node after the other, and how many each has."""
+    """Positions of the edges into some nodes, one node after the other, and the number of edges per node."""
     degree = rowptr[nodes + 1] - rowptr[nodes]
     first = rowptr[nodes] - np.cumsum(degree) + degree
     return np.repeat(first, degree) + np.arange(degree.sum()), degree

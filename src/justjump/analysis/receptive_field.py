@@ -1,4 +1,4 @@
-"""How far and over how many nodes influence spreads."""
+"""How far influence spreads, and over how many nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELD = 0.9
 
 
 def effective_receptive_field(share: np.ndarray) -> int:
-    """The fewest nodes that together hold 90 % of the influence; 0 where nothing has any.
+    """The fewest nodes that together hold 90 % of the influence; 0 if no node has any.
 
     >>> effective_receptive_field(np.array([0.5, 0.1, 0.4]))
     2
@@ -24,11 +24,11 @@ def effective_receptive_field(share: np.ndarray) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ReceptiveFields:
-    """Of many nodes.
+    """The receptive fields of many nodes.
 
     Attributes:
-        by_hop: ``[n, T + 1]`` share of a node's influence that comes from each distance
-        field: ``[n]`` :func:`effective_receptive_field` of each
+        by_hop: ``[n, T + 1]`` share of the influence on each node that comes from each distance
+        field: ``[n]`` :func:`effective_receptive_field` of each node
         reach: ``[n]`` number of nodes within T hops
     """
 
@@ -47,7 +47,7 @@ class ReceptiveFields:
         return cls(np.array(by_hop).reshape(-1, layers + 1), np.array(field), np.array(reach))
 
     @classmethod
-    def joined(cls, parts: Sequence[ReceptiveFields]) -> ReceptiveFields:
-        """Those of all parts, one after the other."""
+    def joined(cls, blocks: Sequence[ReceptiveFields]) -> ReceptiveFields:
+        """The fields of all blocks, one after the other."""
         names = ("by_hop", "field", "reach")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))

@@ -1,4 +1,4 @@
-"""A trained network beside the graph that it is looked at on."""
+"""A trained network together with the graph that it is applied to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from justjump.analysis.hops import balls
 from justjump.data import NAMES, Graph
-from justjump.experiments.commands import find_run
-from justjump.experiments.jobs import Source
+from justjump.experiments.graph_spec import GraphSpec
 from justjump.train import Inputs, Run, RunError, prepare
 from justjump.train.inputs import data_hash
 from justjump.train.loop import default_split
+from justjump.train.run import find_run
 
 _JUMPS = {"none": "", "concat": " JK-Concat", "pool": " JK-Pool", "lstm": " JK-LSTM"}
-# A picture of fewer nodes shows little, one of more is hard to read.
+# Numbers of nodes for a good picture: fewer show little, more are hard to read.
 DRAWABLE = range(8, 61)
 
 
@@ -27,11 +27,11 @@ class Subject:
     """A run on a graph.
 
     Attributes:
-        title: what it is called in figures and tables
+        title: its name in figures and tables
         inputs: the graph as the network takes it
-        predicted: class ``[N]``
-        probability: of every class ``[N, classes]``
-        trained: whether a node was a training node ``[N]``; all False where that is not known
+        predicted: predicted class of each node ``[N]``
+        probability: probability of each class ``[N, classes]``
+        trained: whether each node was a training node ``[N]``; all False if that is not known
     """
 
     run: Run
@@ -45,12 +45,12 @@ class Subject:
 def open_subjects(
     folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None
 ) -> tuple[Graph, list[Subject]]:
-    """The graph (by default the dataset that the first run was trained on) and the runs in some folders."""
+    """A graph (by default the dataset that the first run was trained on), and the runs in some folders on it."""
     runs = [find_run(folder) for folder in folders]
     named = graph or runs[0].graph_name
     if graph is None and named not in NAMES:
         raise RunError(f"{folders[0]} was trained on a graph of your own, {named!r}: name its file with --graph")
-    found = Source.named(named, None if data_dir is None else str(data_dir), directed).load()
+    found = GraphSpec.named(named, data_dir, directed).load()
     titles = [model_title(run) for run in runs]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]
@@ -64,7 +64,7 @@ def open_subjects(
 
 
 def model_title(run: Run) -> str:
-    """The model as the paper calls it and its sizes.
+    """The paper's name of the model, and its sizes.
 
     >>> from justjump.data import load
     >>> from justjump.nn import ModelConfig
@@ -86,7 +86,7 @@ def find_node(graph: Graph, text: str) -> int:
 
 
 def node_number(graph: Graph, text: str) -> int | None:
-    """The number of a node that is given by its name, or by its number where names are no numbers."""
+    """The node with a name; if no name is a number, the text may also be the number of a node."""
     names = graph.node_names or ()
     if text in names:
         return names.index(text)
@@ -95,7 +95,7 @@ def node_number(graph: Graph, text: str) -> int | None:
 
 
 def similar_names(graph: Graph, text: str) -> list[str]:
-    """Up to three names of nodes that one may have meant."""
+    """Up to three names of nodes that the text may stand for."""
     names = {name.lower(): name for name in graph.node_names or ()}
     return [names[name] for name in get_close_matches(text.lower(), names)]
 
@@ -110,7 +110,8 @@ def node_hint(graph: Graph, similar: Sequence[str]) -> str:
 def pick_node(graph: Graph, first: Subject, second: Subject) -> int:
     """A node that the first run gets right and the second wrong, and that neither was trained on.
 
-    Of all such nodes with a 2-hop neighbourhood that can be drawn, the one on which the two are most certain.
+    Prefers nodes with a 2-hop neighbourhood that makes a good picture; among them, the one on which both are most
+    certain.
     """
     wanted = (first.predicted == graph.labels) & (second.predicted != graph.labels) & (graph.labels >= 0)
     nodes = np.flatnonzero(wanted & ~first.trained & ~second.trained)

@@ -1,4 +1,4 @@
-"""What the commands on trained networks print of nodes and runs."""
+"""What the commands influence and attention print about nodes and runs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from justjump.data import Graph
 from justjump.experiments import paper
 from justjump.train import Run
 
-# The most influential nodes that are printed.
+# Number of the most influential nodes that are printed.
 LISTED = 5
 
 
 def graph_title(graph: Graph) -> str:
-    """A dataset as the paper calls it, or a graph's own name."""
+    """The paper's name of a dataset, or a graph's own name."""
     return paper.DATASETS[graph.name].title if graph.name in paper.DATASETS else graph.name
 
 
@@ -32,26 +32,26 @@ def node_name(graph: Graph, node: int) -> str:
 
 
 def class_name(of: Graph | Run, number: int) -> str:
-    """A class in plain words."""
+    """The name of a class in plain words."""
     return "unknown" if number < 0 else of.class_names[number].replace("_", " ")
 
 
 def opinion(graph: Graph, subject: Subject, node: int) -> str:
-    """The class that a run predicts, and whether it is right where that is known."""
+    """The class that a run predicts, and whether that is right, if the true class is known."""
     predicted, label = int(subject.predicted[node]), int(graph.labels[node])
     verdict = "" if label < 0 else " (right)" if predicted == label else " (wrong)"
     return class_name(subject.run, predicted) + verdict
 
 
 def node_line(graph: Graph, node: int) -> str:
-    """A node by its name and its number, so that one sees which of them was taken, and its class."""
+    """A node with its name, its number and its class: the user sees which node was found."""
     number = "" if graph.node_names is None else f" (number {node})"
     label = class_name(graph, int(graph.labels[node]))
     return f"node {node_name(graph, node)}{number} of {graph_title(graph)}, true class: {label}"
 
 
 def node_table(graph: Graph, titles: list[str], opinions: list[str], scores: list[Influence]) -> Table:
-    """A column for each run: what it says of a node, from how far influence comes, and the nodes that count most."""
+    """One column per run: its prediction, the influence by distance, and the most influential nodes."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("", *titles):
         table.add_column(Text(heading))
@@ -72,7 +72,7 @@ def _strongest(graph: Graph, score: Influence) -> list[str]:
 
 
 def summary(title: str, field: ReceptiveFields) -> dict[str, Any]:
-    """The influence on all nodes in one run, as JSON takes it."""
+    """The influence on all nodes in one run, ready for JSON."""
     return {
         "run": title,
         "share_by_hop": [round(float(share), 6) for share in field.by_hop.mean(axis=0)],
@@ -83,7 +83,7 @@ def summary(title: str, field: ReceptiveFields) -> dict[str, Any]:
 
 
 def summary_table(titles: list[str], fields: list[ReceptiveFields]) -> Table:
-    """The influence on all nodes, a row for each run."""
+    """The influence on all nodes, with one row per run."""
     table = Table(title="Mean share of the influence by hops, in percent", box=SIMPLE_HEAD, pad_edge=False)
     hops = max(field.by_hop.shape[1] for field in fields)
     table.add_column("run", no_wrap=True)

@@ -19,8 +19,8 @@ from justjump.bench.cases import CASES
 from justjump.bench.compare import Limits, Measured, limits, measure
 from justjump.bench.growth import CONFIG, EDGES, grow
 from justjump.data import is_available
+from justjump.files import replace_file
 from justjump.ops import native
-from justjump.train.files import replace_file
 
 
 def bench(

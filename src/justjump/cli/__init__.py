@@ -7,7 +7,7 @@ from justjump.cli.app import app
 
 
 def main() -> None:
-    """Run the command; an error is one line and exit code 2, a traceback comes with --debug."""
+    """Run the command. An error is printed as one line and ends with exit code 2; --debug shows its traceback."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     if len(arguments) < len(sys.argv) - 1:
         sys.exit(app(arguments, standalone_mode=False))

@@ -7,16 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from justjump.cli.app import AsJson, DataDir, app
+from justjump.cli.app import AsJson, DataDir, Directed, RunFolder, app
 
-RunFolder = Annotated[
-    Path, typer.Argument(help="Folder of a run, or of several splits (the best on validation is used).")
-]
 GraphName = Annotated[
     str | None,
-    typer.Option("--graph", help="A dataset's name, an .npz file, or a folder with CSV files; else the run's dataset."),
+    typer.Option(
+        "--graph", help="A dataset's name, an .npz file, or a folder with CSV files; by default the run's dataset."
+    ),
 ]
-Directed = Annotated[bool, typer.Option("--directed", help="Take the edges of --graph in one direction.")]
 
 
 @app.command()
@@ -27,12 +25,14 @@ def influence(
     pick: Annotated[
         bool, typer.Option("--pick", help="Look at a node that RUN gets right and --against gets wrong.")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="All nodes: a table, and the influence by distance.")] = False,
-    hops: Annotated[int, typer.Option(min=1, help="Draw the nodes within so many hops.")] = 2,
+    every: Annotated[
+        bool, typer.Option("--all", help="Look at all nodes: write a table, and draw the influence by distance.")
+    ] = False,
+    hops: Annotated[int, typer.Option(min=1, help="Largest distance of the nodes to draw, in hops.")] = 2,
     output: Annotated[
         Path | None,
         typer.Option(
-            help="A picture's name (.png, .pdf, .svg; all three without an ending), with --all a .parquet file.",
+            help="Name of the picture (.png, .pdf or .svg; all three without an ending); with --all a .parquet file.",
             show_default="influence, with --all influence.parquet",
         ),
     ] = None,
@@ -52,7 +52,7 @@ def influence(
     if (node is not None) + pick + every != 1:
         raise typer.BadParameter("name one node with --node, or use --pick or --all")
     if pick and against is None:
-        raise typer.BadParameter("--pick compares two runs: name the second one with --against")
+        raise typer.BadParameter("--pick compares two runs: name the second run with --against")
     if as_json and not every:
         raise typer.BadParameter("--json is for --all: one node makes a picture")
     from justjump.analysis import commands
@@ -69,23 +69,26 @@ def attention(
     run: RunFolder,
     by: Annotated[
         Literal["all", "layer", "head", "class"],
-        typer.Option(help="One plot for all weights, or one for each of these."),
+        typer.Option(help="One plot for all weights, or one per layer, head or class."),
     ] = "all",
-    layer: Annotated[int | None, typer.Option(min=1, help="The layer to look at; the last by default.")] = None,
+    layer: Annotated[
+        int | None, typer.Option(min=1, help="The layer to look at, counted from 1; the last by default.")
+    ] = None,
     output: Annotated[
         Path,
         typer.Option(
-            help="A picture's name (.png, .pdf, .svg; all three without an ending); a .parquet of the numbers joins it."
+            help="Name of the picture (.png, .pdf or .svg; all three without an ending); a .parquet gets its numbers."
         ),
     ] = Path("attention"),
-    weights: Annotated[Path | None, typer.Option(help="Write every single weight to this .parquet file, too.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="Also write every single weight to this .parquet file.")] = None,
     graph: GraphName = None,
     directed: Directed = False,
     data_dir: DataDir = None,
 ) -> None:
     """Show what a DNA network attends to (Figure 3 of the paper).
 
-    Every edge spreads its attention over the former representations of its source, and refuses the rest.
+    In layer t, every edge spreads its attention over the representations h(0) .. h(t-1) of its source, and refuses the
+    rest. h(0) are the projected features, h(t) is the output of layer t.
 
     Example: justjump attention runs/dna --by head --output figure3
     """
@@ -100,12 +103,12 @@ def attention(
 def explore(
     run: RunFolder,
     against: Annotated[Path | None, typer.Argument(help="Folder of a second run to show beside the first.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 = any free one.")] = 8050,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 = any free port.")] = 8050,
     graph: GraphName = None,
     directed: Directed = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Look at one or two runs on a page of this machine.
+    """Look at one or two runs on a local web page.
 
     The page shows neighbourhoods, influence, attention and mistakes.
 

@@ -1,20 +1,23 @@
-"""The program itself, and options that several commands share."""
+"""The program itself, and the options that several commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from justjump import __version__
 
+if TYPE_CHECKING:
+    from justjump.experiments.graph_spec import GraphSpec
+
 ORDER = ("train", "predict", "explore", "influence", "attention", "reproduce", "sweep", "results")
 
 
 class Commands(TyperGroup):
-    """Commands in the order in which they are met first; a value of the wrong type is named in the error."""
+    """Commands in the order in which people need them; errors name a value of the wrong type."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -25,7 +28,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except typer.BadParameter as error:
             cause: Any = error.__cause__
-            if hasattr(cause, "errors"):  # of pydantic, which some versions of typer check types with
+            if hasattr(cause, "errors"):  # pydantic's, which some versions of typer check types with
                 value = cause.errors()[0]["input"]
                 error.message = error.message.removeprefix("Value error, ").replace("Input", repr(value), 1)
             raise
@@ -56,8 +59,40 @@ def common(
         raise typer.Exit
 
 
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with raw dataset files (also: JUSTJUMP_DATA).")
+# Options that several commands share. Commands with many options show them in these groups.
+GRAPH, RUNS, OUTPUT = "Graph", "Runs", "Output"
+
+Dataset = Annotated[
+    str | None, typer.Option(help="One of the paper's datasets (see: justjump datasets).", rich_help_panel=GRAPH)
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0 = one per core.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+OwnGraph = Annotated[
+    str | None,
+    typer.Option("--graph", help="Your own graph: an .npz file, or a folder with CSV files.", rich_help_panel=GRAPH),
+]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Take the edges of --graph in one direction.", rich_help_panel=GRAPH)
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder with raw dataset files (also: JUSTJUMP_DATA).", rich_help_panel=GRAPH),
+]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", min=0, help="Number of runs at a time; 0 = one per core.", rich_help_panel=RUNS),
+]
+RunFolder = Annotated[
+    Path, typer.Argument(help="Folder of a run, or of several splits (the best on validation is used).")
+]
+Tensorboard = Annotated[Path | None, typer.Option(help="Folder for TensorBoard's curves.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", rich_help_panel=OUTPUT)]
+
+
+def graph_spec(dataset: str | None, graph: str | None, directed: bool, data_dir: Path | None) -> GraphSpec:
+    """The graph that --dataset or --graph names."""
+    from justjump.experiments.graph_spec import GraphSpec
+
+    if (dataset is None) == (graph is None):
+        raise typer.BadParameter("name either --dataset or --graph, for example --dataset cora")
+    if directed and graph is None:
+        raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
+    return GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)

@@ -1,4 +1,4 @@
-"""What is here, and how fast it is."""
+"""What is installed, which datasets there are, and how fast the kernels are."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from justjump.cli.app import AsJson, DataDir, Jobs, app
 def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the paper's eight datasets. Downloads nothing.
 
-    Counts beside the paper's, where each one is and where it comes from.
+    Shows the size of each dataset beside the paper's, where its files are, and where they come from.
 
     Example: justjump datasets --data-dir ~/graphs
     """
-    from justjump.experiments import commands
+    from justjump.experiments.datasets import datasets as show
 
-    commands.datasets(data_dir, as_json)
+    show(data_dir, as_json)
 
 
 @app.command()
@@ -30,13 +30,13 @@ def demo(
 ) -> None:
     """Train DNA and GCN on Cora, which comes with the package.
 
-    DNA with g=16; accuracies stand beside the paper's.
+    DNA has 16 groups. The accuracies are printed beside the paper's.
 
     Example: justjump demo --splits 3
     """
-    from justjump.experiments import commands
+    from justjump.experiments.demo import demo as run_demo
 
-    commands.demo(splits, jobs)
+    run_demo(splits, jobs)
 
 
 @app.command()
@@ -45,33 +45,33 @@ def info(as_json: AsJson = False) -> None:
 
     Example: justjump info
     """
-    from justjump.experiments import commands
+    from justjump.info import info as show
 
-    commands.info(as_json)
+    show(as_json)
 
 
 @app.command()
 def bench(
     case: Annotated[list[str] | None, typer.Argument(help="Cases to measure; all by default.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of both sides.")] = 2,
-    repetitions: Annotated[int, typer.Option(min=1, help="Turns of each side.")] = 3,
-    growth: Annotated[bool, typer.Option("--growth", help="Growth with the size of the graph.")] = False,
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Random graphs of the datasets' sizes.")] = False,
+    threads: Annotated[int, typer.Option(min=1, help="Number of threads of both sides.")] = 2,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of measurements of each side.")] = 3,
+    growth: Annotated[bool, typer.Option("--growth", help="Measure how time and memory grow with the graph.")] = False,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Use random graphs of the datasets' sizes.")] = False,
     keep_memory: Annotated[
-        bool, typer.Option("--keep-memory", help="Both sides with an allocator that keeps its pages, as fit() sets it.")
+        bool, typer.Option("--keep-memory", help="Give both sides an allocator that keeps its pages, as fit() does.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
-    markdown: Annotated[Path | None, typer.Option(help="Write the table to this file, too.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
 ) -> None:
     """Measure speed and memory beside PyTorch Geometric.
 
-    Layers and training steps in turn: time, memory, share of the machine's limits.
+    Measures layers and training steps of both in turn: time, memory, and the share of the machine's limits.
 
     Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
     step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
 
-    With --growth, measure instead how our training step grows with the graph, from 0.5 to 16 million edges.
+    With --growth, measures instead how our training step grows with the graph, from 0.5 to 16 million edges.
 
     Example: justjump bench layer-cora step-cora
     """

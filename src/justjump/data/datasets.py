@@ -21,15 +21,15 @@ _NPZ = "https://raw.githubusercontent.com/shchur/gnn-benchmark/1e72912a0810cdf27
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a dataset is published: the files with their checksums, and the address of the folder that holds them."""
+class Download:
+    """Where a dataset is published: its files, each with its checksum, and the address that they are under."""
 
     base_url: str
     files: Mapping[str, str]
 
 
-SOURCES: dict[str, Source] = {
-    "citeseer": Source(
+DOWNLOADS: dict[str, Download] = {
+    "citeseer": Download(
         _PLANETOID,
         {
             "ind.citeseer.allx": "sha256:2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668",
@@ -40,7 +40,7 @@ SOURCES: dict[str, Source] = {
             "ind.citeseer.test.index": "sha256:2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
         },
     ),
-    "pubmed": Source(
+    "pubmed": Download(
         _PLANETOID,
         {
             "ind.pubmed.allx": "sha256:508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
@@ -51,15 +51,15 @@ SOURCES: dict[str, Source] = {
             "ind.pubmed.test.index": "sha256:b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
         },
     ),
-    "cora_full": Source(_NPZ, {"cora_full.npz": "git:2478a176d63fe71090f4c21fe588bf5d381cad80"}),
-    "coauthor_cs": Source(_NPZ, {"ms_academic_cs.npz": "git:9bdd7da943d86b74297e8d32e99eb64245b52835"}),
-    "coauthor_physics": Source(_NPZ, {"ms_academic_phy.npz": "git:8d8bc12e29aa67f6753a712080eae81079bd7d01"}),
-    "amazon_computers": Source(
+    "cora_full": Download(_NPZ, {"cora_full.npz": "git:2478a176d63fe71090f4c21fe588bf5d381cad80"}),
+    "coauthor_cs": Download(_NPZ, {"ms_academic_cs.npz": "git:9bdd7da943d86b74297e8d32e99eb64245b52835"}),
+    "coauthor_physics": Download(_NPZ, {"ms_academic_phy.npz": "git:8d8bc12e29aa67f6753a712080eae81079bd7d01"}),
+    "amazon_computers": Download(
         _NPZ, {"amazon_electronics_computers.npz": "git:8120e4148a330b3fafe37c4476823302d9d834b9"}
     ),
-    "amazon_photo": Source(_NPZ, {"amazon_electronics_photo.npz": "git:97323743cb56aca9dd611f5b4b46862c1c9c6bd9"}),
+    "amazon_photo": Download(_NPZ, {"amazon_electronics_photo.npz": "git:97323743cb56aca9dd611f5b4b46862c1c9c6bd9"}),
 }
-NAMES: tuple[str, ...] = ("cora", *SOURCES)
+NAMES: tuple[str, ...] = ("cora", *DOWNLOADS)
 _EMBEDDED = Path(__file__).parent / "cora.npz"
 
 
@@ -80,7 +80,7 @@ def load(name: str, data_dir: str | Path | None = None) -> Graph:
     if folder is None:
         folder = cache_dir() / name
         _download(name, folder)
-    (first, *others) = SOURCES[name].files
+    (first, *others) = DOWNLOADS[name].files
     graph = read_planetoid(folder, name) if others else read_npz(folder / first, binary=True)
     return replace(graph, name=name)
 
@@ -94,9 +94,9 @@ def origin(name: str) -> str:
     _check_name(name)
     if name == "cora":
         return "embedded in the package, from graphdatascience (Apache-2.0)"
-    source = SOURCES[name]
-    (first, *others) = source.files
-    return f"{source.base_url}/{f'ind.{name}.*' if others else first}"
+    download = DOWNLOADS[name]
+    (first, *others) = download.files
+    return f"{download.base_url}/{f'ind.{name}.*' if others else first}"
 
 
 def location(name: str, data_dir: str | Path | None = None) -> str:
@@ -110,7 +110,7 @@ def location(name: str, data_dir: str | Path | None = None) -> str:
         return "embedded"
     if _folder_with(name, data_dir) is not None:
         return "folder"
-    return "cache" if is_complete(SOURCES[name].files, cache_dir() / name) else "not downloaded"
+    return "cache" if is_complete(DOWNLOADS[name].files, cache_dir() / name) else "not downloaded"
 
 
 def is_available(name: str, data_dir: str | Path | None = None) -> bool:
@@ -145,10 +145,10 @@ def _folder_with(name: str, data_dir: str | Path | None) -> Path | None:
     if not root.is_dir():
         raise DataError(f"{given_by}={root} is not a folder: create it, or leave it out to download the data")
     for folder in (root / name, root):
-        missing = [file for file in SOURCES[name].files if not (folder / file).is_file()]
+        missing = [file for file in DOWNLOADS[name].files if not (folder / file).is_file()]
         if not missing:
             return folder
-        if len(missing) < len(SOURCES[name].files):
+        if len(missing) < len(DOWNLOADS[name].files):
             raise DataError(
                 f"{folder} lacks {', '.join(missing)} of {name}: add them, or remove its other files to download all"
             )
@@ -156,11 +156,12 @@ def _folder_with(name: str, data_dir: str | Path | None) -> Path | None:
 
 
 def _download(name: str, folder: Path) -> None:
-    source = SOURCES[name]
+    download = DOWNLOADS[name]
     try:
-        fetch(source.files, source.base_url, folder)
+        fetch(download.files, download.base_url, folder)
     except DataError as error:
         raise DataError(
-            f"cannot download {name}: {error}; try again, or put {', '.join(source.files)} (from {source.base_url}) "
-            f"into a folder FOLDER/{name} and pass data_dir=FOLDER (--data-dir, JUSTJUMP_DATA) to work offline"
+            f"cannot download {name}: {error}; try again, or put {', '.join(download.files)} (from "
+            f"{download.base_url}) into a folder FOLDER/{name} and pass data_dir=FOLDER (--data-dir, JUSTJUMP_DATA) "
+            "to work offline"
         ) from error

@@ -215,10 +215,10 @@ def _checked_masks(masks: Sequence[np.ndarray], num_nodes: int) -> Masks:
     if len(masks) != 3:
         raise DataError(f"masks must be three arrays (train, val, test), got {len(masks)}")
     train, val, test = (np.asarray(mask) for mask in masks)
-    for part, mask in (("train", train), ("val", val), ("test", test)):
+    for role, mask in (("train", train), ("val", val), ("test", test)):
         if mask.shape != (num_nodes,) or mask.dtype != bool:
             raise DataError(
-                f"the {part} mask must be bool of shape [{num_nodes}], got {mask.dtype} of shape {list(mask.shape)}"
+                f"the {role} mask must be bool of shape [{num_nodes}], got {mask.dtype} of shape {list(mask.shape)}"
                 + (": choose one column" if mask.ndim == 2 else "")
             )
     return train, val, test

@@ -124,5 +124,5 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
 
 
 def _csr(file: _Arrays, what: str) -> csr_matrix:
-    data, indices, indptr, shape = (file[f"{what}_{name}"] for name in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (file[f"{what}_{array}"] for array in ("data", "indices", "indptr", "shape"))
     return checked_csr(data, indices, indptr, shape, what)

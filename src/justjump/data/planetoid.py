@@ -15,13 +15,13 @@ from .errors import DataError
 from .graph import Graph
 from .sparse import checked_csr, simplify
 
-# `x` and `y` are left out: they repeat the first rows of `allx` and `ally` to mark training nodes, which are not used.
-_ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
+# `x` and `y` repeat the first rows of `allx` and `ally`: they mark a training set that is not used here.
+ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 
 
 def read_planetoid(folder: Path, name: str) -> Graph:
-    """Read a graph from the files `ind.<name>.*` in a folder."""
-    paths = {ending: folder / f"ind.{name}.{ending}" for ending in _ENDINGS}
+    """Graph of the files `ind.<name>.*` in a folder."""
+    paths = {ending: folder / f"ind.{name}.{ending}" for ending in ENDINGS}
     content = {ending: _load(path) for ending, path in paths.items() if ending != "test.index"}
     try:
         test = np.array(paths["test.index"].read_text(encoding="ascii").split(), dtype=np.int64)  # [M]

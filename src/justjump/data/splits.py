@@ -10,29 +10,29 @@ import numpy as np
 from .errors import DataError
 from .graph import Graph
 
-PARTS = ("train", "val", "test")
+ROLES = ("train", "val", "test")
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Numbers of the training, validation and test nodes, as sorted int64 arrays. No node is in two parts."""
+    """Indices of the training, validation and test nodes: int64, sorted, each node at most once."""
 
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
 
     def __post_init__(self) -> None:
-        for part in PARTS:
-            nodes = np.asarray(getattr(self, part))
+        for role in ROLES:
+            nodes = np.asarray(getattr(self, role))
             if nodes.ndim != 1 or (len(nodes) and nodes.dtype.kind not in "iu"):
-                raise DataError(f"{part} must be a list of node numbers, got {nodes.dtype} of shape {nodes.shape}")
-            object.__setattr__(self, part, np.sort(nodes.astype(np.int64)))
+                raise DataError(f"{role} must be a list of node numbers, got {nodes.dtype} of shape {nodes.shape}")
+            object.__setattr__(self, role, np.sort(nodes.astype(np.int64)))
         nodes, counts = np.unique(np.concatenate([self.train, self.val, self.test]), return_counts=True)
         if (counts > 1).any():
-            raise DataError(f"node {nodes[counts > 1][0]} is in the split twice: the parts must be disjoint")
-        for part in PARTS[:2]:
-            if not len(getattr(self, part)):
-                raise DataError(f"the {part} part of the split is empty: training needs nodes in it")
+            raise DataError(f"node {nodes[counts > 1][0]} stands in the split twice: name each node once")
+        for role in ROLES[:2]:
+            if not len(getattr(self, role)):
+                raise DataError(f"the split has no {role} nodes: training needs some")
 
     def check(self, labels: np.ndarray) -> None:
         """Raise a `DataError` unless every node of the split exists and has a label. `labels` `[N]`, -1 = unknown."""
@@ -51,10 +51,9 @@ def random_split(
 ) -> Split:
     """Split the labelled nodes at random into training, validation and test nodes.
 
-    `labels` has shape `[N]`, and every node with a label (`labels[i] >= 0`) is in exactly one part. If there are n
-    labelled nodes, the training and validation parts have `fraction * n` nodes, rounded to the nearest integer, and the
-    test part has the rest. `stratified` keeps these sizes and gives every class its share of each part, to within two
-    nodes.
+    Every node with a label (`labels[i] >= 0`, shape `[N]`) is in exactly one of the three sets. With n labelled nodes,
+    training and validation have `fraction * n` nodes, rounded to the nearest, and test the rest. `stratified` keeps
+    these sizes and gives every class its share of each set, to within two nodes.
 
     The same seed gives the same split everywhere, because `np.random.RandomState` never changes its stream of numbers.
 
@@ -73,7 +72,7 @@ def random_split(
     order = np.random.RandomState(seed).permutation(len(known))
     if not stratified:
         shuffled = known[order]
-        parts = np.split(shuffled, [num_train, num_train + num_val])
+        sets = np.split(shuffled, [num_train, num_train + num_val])
     else:
         by_class = order[np.argsort(labels[known][order], kind="stable")]  # class by class, each of them shuffled
         sizes = np.unique(labels[known], return_counts=True)[1]
@@ -81,9 +80,9 @@ def random_split(
         val = _spread(sizes - train, num_val)
         # The position of each node within its class decides which part it is in: 0, 1 or 2.
         rank = np.arange(len(known)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        number = (rank >= np.repeat(train, sizes)).astype(int) + (rank >= np.repeat(train + val, sizes))
-        parts = [known[by_class[number == part]] for part in range(3)]
-    return Split(*(np.sort(nodes).astype(np.int64) for nodes in parts))
+        role = (rank >= np.repeat(train, sizes)).astype(int) + (rank >= np.repeat(train + val, sizes))
+        sets = [known[by_class[role == index]] for index in range(3)]
+    return Split(*(np.sort(nodes).astype(np.int64) for nodes in sets))
 
 
 def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
@@ -95,7 +94,7 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     """
     masks = graph.masks if isinstance(graph, Graph) else graph
     if masks is None:
-        raise DataError("the graph has no masks: say which nodes are train, val and test, or use a random split")
+        raise DataError("the graph has no masks: name its train, val and test nodes, or use a random split")
     masks = [np.asarray(mask) for mask in masks]
     if len(masks) != 3 or any(mask.dtype != bool or mask.ndim != 1 or mask.shape != masks[0].shape for mask in masks):
         raise DataError(
@@ -103,13 +102,11 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
         )
     twice = np.flatnonzero(np.sum(masks, axis=0) > 1)
     if len(twice):
-        parts = [part for part, mask in zip(PARTS, masks, strict=True) if mask[twice[0]]]
-        raise DataError(
-            f"masks must be disjoint, but node {twice[0]} is in {' and '.join(parts)}: take it out of one of them"
-        )
-    for part, mask in zip(PARTS[:2], masks[:2], strict=True):
+        roles = [role for role, mask in zip(ROLES, masks, strict=True) if mask[twice[0]]]
+        raise DataError(f"masks must be disjoint, node {twice[0]} is in {' and '.join(roles)}: keep one")
+    for role, mask in zip(ROLES[:2], masks[:2], strict=True):
         if not mask.any():
-            raise DataError(f"the {part} mask is empty, but training needs nodes in it: fill it, or use a random split")
+            raise DataError(f"the {role} mask is empty: training needs nodes in it, or use a random split")
     if isinstance(graph, Graph):
         unknown = np.flatnonzero(np.any(masks, axis=0) & (graph.labels < 0))
         if len(unknown):
@@ -119,13 +116,13 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
 
 
 def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
-    if len(fractions) != 3 or not all(0 <= share <= 1 for share in fractions) or abs(sum(fractions) - 1) > 1e-6:
-        raise DataError(f"fractions must be three numbers in 0..1 that add up to 1, got {tuple(fractions)}")
+    if len(fractions) != 3 or not all(0 <= fraction <= 1 for fraction in fractions) or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {tuple(fractions)}")
     train = int(fractions[0] * count + 0.5)
     val = min(int(fractions[1] * count + 0.5), count - train)
-    for part, size, fraction in zip(PARTS, (train, val, count - train - val), fractions, strict=True):
+    for role, size, fraction in zip(ROLES, (train, val, count - train - val), fractions, strict=True):
         if size == 0 and fraction > 0:
-            raise DataError(f"{count} labelled nodes are too few for a {part} part of {fraction:g}: label more nodes")
+            raise DataError(f"{count} labelled nodes are too few for a share of {fraction:g} {role} nodes: label more")
     return train, val
 
 

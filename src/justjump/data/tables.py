@@ -14,9 +14,9 @@ from scipy.sparse import csr_matrix
 from .errors import DataError
 from .graph import Graph, Masks
 from .sparse import WeightConflictError, simplify
-from .splits import PARTS
+from .splits import ROLES
 
-# Above this share of non-zeros, a dense array is faster and smaller than CSR, which takes 8 bytes per entry.
+# Above this share of non-zeros a dense array is smaller than CSR (8 bytes per entry) and faster.
 _DENSE = 0.5
 
 
@@ -103,7 +103,7 @@ class _Nodes:
         self.columns = columns  # names of the features
         self.number: dict[str, int] = {}  # id -> number of the node
         self.label: list[str] = []
-        self.part = array("b")  # 0 train, 1 val, 2 test, -1 none
+        self.role = array("b")  # 0 train, 1 val, 2 test, -1 none
         self.entries: list[tuple[np.ndarray, np.ndarray]] = []  # per node, columns and values of the non-zeros
 
     def features(self) -> csr_matrix | np.ndarray:
@@ -122,7 +122,7 @@ class _Nodes:
         return np.fromiter((number[name] for name in self.label), np.int64, len(self.label)), tuple(ordered)
 
     def masks(self) -> Masks | None:
-        part = np.array(self.part)
+        role = np.array(self.role)
         return (part == 0, part == 1, part == 2) if (part >= 0).any() else None
 
 
@@ -136,7 +136,7 @@ def _read_nodes(path: Path) -> _Nodes:
         )
     nodes = _Nodes([table.columns[index] for index in chosen])
     contiguous = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else None
-    parts = {"": -1} | {part: index for index, part in enumerate(PARTS)}
+    roles = {"": -1} | {role: index for index, role in enumerate(ROLES)}
     lines = array("q")
     for line, row in table:
         name = row[identity or 0].strip()
@@ -154,10 +154,10 @@ def _read_nodes(path: Path) -> _Nodes:
                 line, "the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
             )
         nodes.label.append(text)
-        part = "" if split is None else row[split].strip().lower()
-        if part not in parts:
-            raise table.error(line, f"the split {_short(part)!r} must be train, val, test or empty")
-        nodes.part.append(parts[part])
+        role = "" if split is None else row[split].strip().lower()
+        if role not in roles:
+            raise table.error(line, f"the split {_short(role)!r} must be train, val, test or empty")
+        nodes.role.append(roles[role])
         nodes.entries.append(
             _features(table, line, row[contiguous] if contiguous else [row[i] for i in chosen], nodes.columns)
         )

@@ -11,15 +11,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job, Stopping
 from justjump.experiments.words import count
 
-# What a job is taken to need before the first one has ended.
+# Assumed length of a job until the first one has ended.
 USUAL_EPOCHS = 100
 BAR_WIDTH = 12
-# Of a line: what the counts, times and accuracy beside the bar take.
+# Characters of a line that the counts, times and accuracy beside the bar take.
 OTHER_COLUMNS = 42
 
 
 class RunsDisplay:
-    """A bar on stderr with the accuracy so far and the time left; plain lines where stderr is not a terminal.
+    """A bar on stderr with the accuracy so far and the time left; plain lines if stderr is not a terminal.
 
     An instance is the ``on_event`` of an engine.
     """
@@ -27,7 +27,7 @@ class RunsDisplay:
     def __init__(self, jobs: Sequence[Job], titles: Sequence[str], workers: int) -> None:
         self.titles = titles
         self.work = [job.work for job in jobs]
-        self.is_kept = [job.output is not None for job in jobs]
+        self.is_saved = [job.output is not None for job in jobs]
         self.workers = max(1, min(workers, len(titles)))
         self.console = Console(stderr=True)
         self.running: dict[int, Epoch] = {}
@@ -60,7 +60,7 @@ class RunsDisplay:
             self.running[event.job] = event
         elif isinstance(event, Stopping):
             self._print(
-                "stopping: running jobs end after their epoch, and start again next time; Ctrl-C again: at once"
+                "stopping: running jobs end after their epoch and start again next time; Ctrl-C again stops at once"
             )
         else:
             self._end(event)
@@ -75,7 +75,7 @@ class RunsDisplay:
             self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
             self.seconds[event.job] = event.result["seconds"]
             outcome = f"test accuracy {self.accuracies[-1]:.1f} after {count(event.result['epochs'], 'epoch')}"
-            if self.is_kept[event.job] and not was_trained:
+            if self.is_saved[event.job] and not was_trained:
                 self._print(f"{self.titles[event.job]} is already there: {outcome}")
             else:
                 self._say(event.job, f"{outcome}, {self.left()}")
@@ -100,7 +100,7 @@ class RunsDisplay:
         self.progress.update(self.task, description=doing, completed=completed, accuracy=mean, left=self.left())
 
     def left(self) -> str:
-        """The time that the remaining jobs will take at the pace so far, by the work in each."""
+        """The time that the remaining jobs will take, estimated from their work and the pace so far."""
         if self.seconds:
             pace = sum(self.seconds.values()) / sum(self.work[job] for job in self.seconds)
         elif self.running:

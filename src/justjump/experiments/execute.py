@@ -1,4 +1,4 @@
-"""Run what is missing in a store."""
+"""Run the jobs whose results a store does not hold yet."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SECONDS_TO_LOOK_AGAIN = 1.0
 
 
 class Engine(Interface):
-    """Something that runs jobs. It asks ``claim`` before it starts one, and tells ``on_event`` what happens.
+    """Something that runs jobs. It asks ``claim`` before it starts a job, and tells ``on_event`` what happens.
 
-    Returns False where Ctrl-C stopped it.
+    Returns False if Ctrl-C stopped it.
     """
 
     def __call__(self, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> bool: ...
@@ -29,7 +29,7 @@ Watch = Callable[[Sequence[Job]], AbstractContextManager[OnEvent]]
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Processes of this machine."""
+    """Runs jobs in processes of this machine."""
 
     workers: int
 
@@ -52,15 +52,16 @@ def missing(jobs: Sequence[Job], store: Store) -> list[Job]:
 
 
 def execute(jobs: Sequence[Job], store: Store, engine: Engine, watch: Watch | None = None) -> Outcome:
-    """Run the jobs that have no result yet, and keep each result as it comes.
+    """Run the jobs that have no result yet, and store each result as it comes.
 
-    Several processes may do this at once with the same store: each job is run by one of them, and all wait for all.
+    Several processes may do this at once with the same store: each job is run by one of them, and each process waits
+    until all jobs are done.
 
     Args:
-        jobs: what is wanted
-        store: where results are, and go to
-        engine: what runs them
-        watch: opens a listener for the jobs that are to be run, such as a progress display
+        jobs: the jobs whose results are wanted
+        store: holds the results
+        engine: runs the jobs
+        watch: opens a listener for the jobs that will run, such as a progress display
     """
     todo = missing(jobs, store)
     failed: dict[int, str] = {}
@@ -84,7 +85,7 @@ def execute(jobs: Sequence[Job], store: Store, engine: Engine, watch: Watch | No
     with watch(todo) if watch is not None else nullcontext(_ignore) as show:
         try:
             while engine(todo, on_event, claim) and len(missing(todo, store)) > len(failed):
-                time.sleep(SECONDS_TO_LOOK_AGAIN)  # another process has the rest
+                time.sleep(SECONDS_TO_LOOK_AGAIN)  # another process runs the rest
         finally:
             store.release(todo[number] for number in claimed)
     return Outcome(

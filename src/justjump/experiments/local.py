@@ -1,4 +1,4 @@
-"""Many jobs on this machine, one process and one thread each."""
+"""Many jobs on this machine, with one process and one thread per job."""
 
 from __future__ import annotations
 
@@ -23,14 +23,21 @@ from justjump.train import Progress
 from justjump.train.process import ctrl_c_waits
 
 SECONDS_BETWEEN_REPORTS = 0.1
-# Left to the rest of the machine.
+# Share of the memory that is left to other programs.
 SPARE_MEMORY = 0.1
 
 
-def run_here(jobs: Sequence[Job], on_event: OnEvent) -> bool:
-    """One job after the other in this process, with all its threads.
+def worker_count(jobs: int) -> int:
+    """How many jobs run at a time: as many as asked for, or one per core for 0."""
+    if jobs:
+        return jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    Returns False after Ctrl-C, which ends the running job after its current epoch and starts no other.
+
+def run_here(jobs: Sequence[Job], on_event: OnEvent) -> bool:
+    """Run one job after the other in this process, with all its threads.
+
+    Returns False after Ctrl-C, which ends the running job after its current epoch.
     """
     for number, job in enumerate(jobs):
         event = _run(number, job, on_event)
@@ -51,10 +58,11 @@ def _run(number: int, job: Job, on_event: OnEvent) -> Done | Failed:
 
 
 def run_in_workers(jobs: Sequence[Job], workers: int, on_event: OnEvent, claim: Claim | None = None) -> bool:
-    """As many jobs at a time as there are workers, and as fit into memory; results do not depend on ``workers``.
+    """Run as many jobs at a time as there are workers and as fit into memory.
 
-    A job whose process dies has failed, and the others go on. Returns False after Ctrl-C, which starts no other job and
-    stops the running ones after their current epoch; a second Ctrl-C ends them at once.
+    Results do not depend on ``workers``. If the process of a job dies, that job has failed, and the others go on.
+    Returns False after Ctrl-C, which ends the running jobs after their current epoch; a second Ctrl-C ends them at
+    once.
     """
     pool = _Pool(min(workers, len(jobs)))
     waiting = list(range(len(jobs)))
@@ -85,16 +93,16 @@ def _start_what_fits(pool: _Pool, jobs: Sequence[Job], waiting: list[int], claim
 
 
 def _next(jobs: Sequence[Job], waiting: Sequence[int], in_use: int) -> int | None:
-    """The first job that fits beside the running ones; any job where nothing else runs."""
+    """The first job that fits into memory beside the running ones; if nothing runs, the first job."""
     room = (1 - SPARE_MEMORY) * total_memory() - in_use
     return next((number for number in waiting if not in_use or jobs[number].memory <= room), None)
 
 
 def total_memory() -> int:
-    """Bytes of main memory, or the limit of the control group that this process is in."""
+    """Bytes of main memory that this process may use: all, or the limit of its control group."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on this system
+    except (AttributeError, ValueError, OSError):  # this system does not tell
         return 2**63
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):
@@ -104,7 +112,7 @@ def total_memory() -> int:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process that runs one job after the other. It is started with its first job, and anew if it died."""
+    """A process that runs one job after the other. It starts with its first job, and again if it died."""
 
     stop: Flag
     process: SpawnProcess | None = None
@@ -124,12 +132,12 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_worker_main, args=(theirs, self.stop), daemon=True)
-        with _ctrl_c_ignored():  # by the child too, from its first moment: the parent decides
+        with _ctrl_c_ignored():  # the child ignores it, too, from its first moment on: the parent decides
             self.process.start()
         theirs.close()
 
     def hear(self, on_event: OnEvent) -> None:
-        """Pass on what the process has said, or that it died."""
+        """Pass on the next event of the process, or that it died."""
         assert self.connection is not None
         assert self.process is not None
         try:
@@ -169,7 +177,7 @@ class _Pool:
         return [worker for worker in self.workers if worker.job is None]
 
     def ready(self) -> Iterator[_Worker]:
-        """Busy workers that have something to say, waiting a moment for the first."""
+        """Busy workers that have sent an event; waits a moment for the first."""
         by_connection = {worker.connection: worker for worker in self.busy}
         for connection in wait([c for c in by_connection if c is not None], timeout=SECONDS_BETWEEN_REPORTS):
             yield by_connection[connection]  # type: ignore[index]
@@ -208,5 +216,5 @@ def _worker_main(connection: Connection, stop: Flag) -> None:
     with suppress(EOFError, BrokenPipeError):  # the parent is gone
         while True:
             number, job = connection.recv()
-            said = 0.0  # the first epoch is always told: a job without one was finished before
+            said = 0.0  # always report the first epoch: a job without one was finished before
             report(_run(number, job, report))

@@ -1,6 +1,6 @@
-"""The numbers of the paper (Fey, 2019), once: grids, published configurations, Table 1 and Table 2.
+"""The numbers of the paper (Fey, 2019): grids, published configurations, Table 1 and Table 2.
 
-Everything that compares with the paper reads them from here.
+They are written nowhere else: everything that compares with the paper reads them from here.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,7 @@ from itertools import product
 from typing import NamedTuple, cast, get_args
 
 from justjump.nn import ModelConfig
-from justjump.nn.classifier import Model
-from justjump.nn.jump import Jump
+from justjump.nn.config import Jump, Model
 
 
 class Accuracy(NamedTuple):

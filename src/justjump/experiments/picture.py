@@ -13,12 +13,12 @@ from justjump.train import RunError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Two colours that colour-blind readers tell apart (Okabe and Ito).
+# Two colours that colour-blind readers can tell apart (Okabe and Ito).
 OURS, PAPER = "#0072B2", "#E69F00"
 
 
 def draw(cells: Sequence[Cell]) -> Figure:
-    """One panel a dataset, the paper and ours with error bars."""
+    """One panel per dataset, with the paper's and our accuracies and their error bars."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D

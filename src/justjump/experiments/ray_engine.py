@@ -1,4 +1,4 @@
-"""The same jobs on Ray: in its own processes on a laptop, or on a cluster."""
+"""Run jobs with Ray, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any
 
 import justjump
 from justjump.data import Graph
-from justjump.experiments.jobs import Claim, Done, Failed, Job, OnEvent, Source, keep_graph
+from justjump.experiments.graph_spec import GraphSpec, provide_graph
+from justjump.experiments.jobs import Claim, Done, Failed, Job, OnEvent
 from justjump.train import RunError
 from justjump.train.process import ctrl_c_waits
 
-# A lost worker or node costs a job nothing but time; one that loses its process every time must end, though.
+# A job whose worker or node is lost starts again; a job that loses its process every time must end at last.
 RETRIES = 5
-# So many jobs wait at the cluster for each of its processors, lest one is idle while the driver thinks.
+# Jobs that are queued per processor, so that no processor is idle while the driver is busy.
 QUEUED_PER_CPU = 2
 SECONDS_TO_WAIT = 0.2
 SECONDS_TO_CONNECT = 10.0
@@ -26,11 +27,11 @@ SECONDS_TO_CONNECT = 10.0
 
 @dataclass(frozen=True)
 class RayEngine:
-    """Jobs as Ray tasks of one processor each.
+    """Runs jobs as Ray tasks with one processor each.
 
     Args:
-        address: of a running cluster, as ``ray.init`` takes it; without one Ray runs on this machine alone
-        cpus: processors to use where Ray is started here
+        address: the address of a running cluster, as ``ray.init`` takes it; by default, Ray runs on this machine alone
+        cpus: number of processors to use if Ray is started here
     """
 
     address: str | None = None
@@ -61,10 +62,10 @@ class RayEngine:
 
 
 def _check_answers(address: str) -> None:
-    """Ray itself takes minutes to give up on an address where nothing listens."""
+    """Raise if nothing listens at the address: Ray itself would take minutes to give up."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdigit():
-        return  # "auto", or something that Ray knows
+        return  # "auto", or another name that Ray knows
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
@@ -85,7 +86,7 @@ class _Tasks:
     def __init__(self, ray: Any, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> None:
         self.ray, self.jobs, self.on_event, self.claim = ray, jobs, on_event, claim
         self.task = ray.remote(num_cpus=1, max_retries=RETRIES)(_run)
-        self.graphs: dict[Source, Any] = {}  # each graph is put into the object store once
+        self.graphs: dict[GraphSpec, Any] = {}  # each graph is put into the object store once
         self.running: dict[Any, int] = {}
 
     def run(self, is_stopped: Any) -> bool:
@@ -109,9 +110,9 @@ class _Tasks:
             return False
         if self.claim(number):
             job = self.jobs[number]
-            if job.source not in self.graphs:
-                self.graphs[job.source] = self.ray.put(job.source.load())
-            task = self.task.options(memory=job.memory).remote(job, self.graphs[job.source], justjump.__version__)
+            if job.spec not in self.graphs:
+                self.graphs[job.spec] = self.ray.put(job.spec.load())
+            task = self.task.options(memory=job.memory).remote(job, self.graphs[job.spec], justjump.__version__)
             self.running[task] = number
         return True
 
@@ -121,19 +122,19 @@ class _Tasks:
             outcome = self.ray.get(task)
         except self.ray.exceptions.RayError as error:
             line = " ".join(str(error).split())
-            return Failed(number, f"Ray gave it up after {RETRIES} retries: {line[:300]}", traceback.format_exc())
+            return Failed(number, f"Ray gave up after {RETRIES} retries: {line[:300]}", traceback.format_exc())
         return Done(number, outcome) if isinstance(outcome, dict) else Failed(number, *outcome)
 
 
 def _run(job: Job, graph: Graph, version: str) -> dict[str, Any] | tuple[str, str]:
-    """In a worker: the result, or the message and traceback of an error."""
+    """Run a job in a worker. Returns its result, or the message and the traceback of its error."""
     import torch
 
     if justjump.__version__ != version:
         return f"a node has justjump {justjump.__version__}, the driver {version}: install the same on all nodes", ""
     torch.set_num_threads(1)
     try:
-        keep_graph(job.source, graph)
+        provide_graph(job.spec, graph)
         return job.run()
     except Exception as error:
         return str(error) or type(error).__name__, traceback.format_exc()

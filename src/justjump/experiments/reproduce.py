@@ -1,4 +1,4 @@
-"""The paper's Table 1, run or completed, printed and written."""
+"""Run what is missing of the paper's Table 1, print the table and write it to files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from justjump.data import DataError
 from justjump.experiments import paper, table1
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.execute import Engine, LocalEngine, Outcome, execute
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, title
+from justjump.files import replace_file
 from justjump.train import Protocol, RunError
-from justjump.train.files import replace_file
 from justjump.train.tensorboard import check_log_folder
 
 STORE_FILE = "results.sqlite"
@@ -49,13 +50,13 @@ class Setting:
         return RayEngine(self.address)
 
     def run(self, jobs: Sequence[Job], store: Store) -> Outcome:
-        """Run what is missing of this machine's share, with progress on stderr."""
+        """Run the missing jobs of this shard (of all jobs, without shards), with progress on stderr."""
         mine = jobs if self.shard is None else shard_of(jobs, *self.shard)
         have = len(store.results(mine))
-        share = count(len(mine), "job")
+        asked_for = count(len(mine), "job")
         if self.shard is not None:
-            share = f"shard {self.shard[0]} of {self.shard[1]}: {len(mine)} of all {count(len(jobs), 'job')}"
-        print(f"{share}, {have} done before in {store.path}, {len(mine) - have} to run", file=sys.stderr)
+            asked_for = f"shard {self.shard[0]} of {self.shard[1]}: {len(mine)} of all {count(len(jobs), 'job')}"
+        print(f"{asked_for}, {have} done before in {store.path}, {len(mine) - have} to run", file=sys.stderr)
 
         def watch(todo: Sequence[Job]) -> RunsDisplay:
             return RunsDisplay(todo, [title(job) for job in todo], self.jobs)
@@ -65,15 +66,15 @@ class Setting:
             print(f"failed: {title(job)}: {' '.join(message.split())}", file=sys.stderr)
         if self.shard is not None and not outcome.missing:
             print(
-                f"shard {self.shard[0]} of {self.shard[1]} has ended; when all have, justjump results ALL --merge "
-                f"{self.store} --merge ... joins them, and this command with --store ALL, without --shard, sums up",
+                f"shard {self.shard[0]} of {self.shard[1]} has ended. After all shards: justjump results ALL --merge "
+                f"{self.store} --merge ... joins them; then this command with --store ALL, without --shard, sums up",
                 file=sys.stderr,
             )
         return outcome
 
 
 def shard_of(jobs: Sequence[Job], number: int, shards: int) -> list[Job]:
-    """One of so many equal parts, counted from 1: jobs are dealt out in the order of their keys."""
+    """The jobs of one shard, counted from 1. Jobs are dealt out to shards in the order of their keys."""
     ordered = sorted({job.key: job for job in jobs}.items())
     return [job for _, job in ordered[number - 1 :: shards]]
 
@@ -86,14 +87,14 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    own, slash, parts = text.partition("/")
-    if not slash or not own.isdigit() or not parts.isdigit() or not 1 <= int(own) <= int(parts):
+    own, slash, shards = text.partition("/")
+    if not slash or not own.isdigit() or not shards.isdigit() or not 1 <= int(own) <= int(shards):
         raise ValueError(f"--shard {text}: write i/n with i from 1 to n, such as 2/8")
-    return int(own), int(parts)
+    return int(own), int(shards)
 
 
 def end(outcome: Outcome, lacking: Sequence[str] = ()) -> None:
-    """Leave with the exit code of what happened: 130 after Ctrl-C, 1 after a failure or for lack of a dataset."""
+    """Exit with code 130 after Ctrl-C, and with 1 if a job failed or a dataset is missing; else return."""
     if lacking:
         print(f"not run for lack of data (see above): {', '.join(lacking)}", file=sys.stderr)
     if outcome.missing:
@@ -105,12 +106,12 @@ def end(outcome: Outcome, lacking: Sequence[str] = ()) -> None:
 
 
 def names_in(texts: Sequence[str]) -> list[str]:
-    """Names that were given one by one or with commas."""
+    """Names that were given one by one or separated by commas."""
     return [name for text in texts for name in text.split(",") if name]
 
 
 def chosen(texts: Sequence[str], known: Sequence[str], what: str, kinds: Sequence[str] = ()) -> list[str]:
-    """The known names that were asked for, by themselves, by their kind or by ``all``."""
+    """The known names that were asked for by name, by kind or by ``all``."""
     wanted, choices = names_in(texts), ("all", *kinds, *known)
     for name in wanted or [""]:
         if name not in choices:
@@ -119,7 +120,7 @@ def chosen(texts: Sequence[str], known: Sequence[str], what: str, kinds: Sequenc
 
 
 def rows(models: Sequence[str]) -> list[str]:
-    """Rows of Table 1, by themselves, by their kind of layer or by ``all``.
+    """Rows of Table 1 that were asked for by name, by kind of layer or by ``all``.
 
     >>> rows(["dna,gcn-pool"])
     ['gcn-pool', 'dna-g1', 'dna-g8', 'dna-g16']
@@ -140,23 +141,23 @@ def reproduce(
     if setting.tensorboard is not None:
         check_log_folder(setting.tensorboard)
     start = time.perf_counter()
-    sources = [Source(name, data_dir=data_dir) for name in names]
-    absent = unavailable(sources)
+    specs = [GraphSpec(name, data_dir=data_dir) for name in names]
+    absent = unavailable(specs)
     for name, reason in absent.items():
         print(f"not run: {name}: {reason}", file=sys.stderr)
-    jobs = cell_jobs(sources, models, splits, protocol, setting.tensorboard)
+    jobs = cell_jobs(specs, models, splits, protocol, setting.tensorboard)
     with Store(setting.store / STORE_FILE) as store:
         outcome = setting.run([job for (name, _), own in jobs.items() if name not in absent for job in own], store)
         cells = cells_in(store, jobs, absent)
     publish(cells, setting.store)
     print(f"{time.perf_counter() - start:.0f} seconds")
-    end(outcome, [name for name in absent if name in names_in(datasets)])  # "all" means all that can be had
+    end(outcome, [name for name in absent if name in names_in(datasets)])  # "all" means all that are available
 
 
 def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Path, protocol: Protocol) -> None:
-    """Table 1 as far as a store holds it, printed and written beside it. Nothing is run or downloaded."""
-    sources = [Source(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
-    jobs = cell_jobs(sources, rows(models), splits, protocol)
+    """Print what a store holds of Table 1, and write it beside the store. Runs and downloads nothing."""
+    specs = [GraphSpec(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
+    jobs = cell_jobs(specs, rows(models), splits, protocol)
     with Store(folder / STORE_FILE, read_only=True) as store:
         cells = [cell for cell in cells_in(store, jobs) if cell.ours is not None]
     if not cells:
@@ -165,35 +166,34 @@ def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Pa
 
 
 def cell_jobs(
-    sources: Sequence[Source], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
+    specs: Sequence[GraphSpec], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
 ) -> dict[tuple[str, str], list[Job]]:
-    """The jobs of every cell, by dataset and row."""
+    """The jobs of each cell, by dataset and row."""
     curves = None if tensorboard is None else str(tensorboard)
     return {
-        (source.name, model): [
-            Job(source, paper.published(model, source.name), protocol, seed, tensorboard=curves)
-            for seed in range(splits)
+        (spec.name, model): [
+            Job(spec, paper.published(model, spec.name), protocol, seed, tensorboard=curves) for seed in range(splits)
         ]
-        for source in sources
+        for spec in specs
         for model in models
     }
 
 
-def unavailable(sources: Sequence[Source]) -> dict[str, str]:
-    """Which graphs cannot be had, and why."""
+def unavailable(specs: Sequence[GraphSpec]) -> dict[str, str]:
+    """The graphs that cannot be loaded, and why."""
     absent = {}
-    for source in sources:
+    for spec in specs:
         try:
-            source.load()
+            spec.load()
         except DataError as error:
-            absent[source.name] = " ".join(str(error).split())
+            absent[spec.name] = " ".join(str(error).split())
     return absent
 
 
 def cells_in(
     store: Store, jobs: Mapping[tuple[str, str], Sequence[Job]], absent: Collection[str] = ()
 ) -> list[table1.Cell]:
-    """The cells of some jobs, with what the store holds of each."""
+    """One cell per group of jobs, with the results that the store holds."""
     cells = []
     for (dataset, model), own in jobs.items():
         results = store.results(own)
@@ -204,7 +204,7 @@ def cells_in(
 
 
 def publish(cells: Sequence[table1.Cell], folder: Path) -> None:
-    """Print the table and write it in all its forms, unless there is nothing to show."""
+    """Print the table and write it in all formats, unless there is nothing to show."""
     if all(cell.ours is None for cell in cells):
         print("no run has ended yet: no table")
         return

@@ -1,4 +1,4 @@
-"""Look into a store, export it, and bring stores of several machines together."""
+"""Show and export the results in a store, and merge the stores of several machines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rich.table import Table
 from justjump.experiments.reproduce import STORE_FILE
 from justjump.experiments.store import Store
 from justjump.experiments.words import count
+from justjump.files import replace_file
 from justjump.train import RunError
-from justjump.train.files import replace_file
 
 
 def store_file(place: Path) -> Path:
-    """A store's file, named itself or by its folder."""
+    """The file of a store that is named by its file or by its folder."""
     return place if place.is_file() or (place.suffix and not place.is_dir()) else place / STORE_FILE
 
 
 def results(place: Path, merge: Sequence[Path], export_csv: Path | None, parquet: Path | None, as_json: bool) -> None:
-    """Merge what is to be merged, write what is to be written, and print what is there."""
+    """Merge other stores into this one, export it, and print what it holds."""
     try:
         import pandas  # noqa: F401
     except ImportError as error:
@@ -61,7 +61,7 @@ def _merge(place: Path, others: Sequence[Path]) -> None:
                 raise ValueError(f"--merge {other} is the store itself")
             with Store(store_file(other), read_only=True) as theirs:
                 merged = store.merge(theirs)
-            print(f"{other}: {count(merged.added, 'result')} added, {merged.known} were here", file=sys.stderr)
+            print(f"{other}: {count(merged.added, 'result')} added, {merged.known} were here already", file=sys.stderr)
             if merged.different:
                 print(
                     f"  {len(merged.different)} of them differ and stay as they are here ({merged.different[0]}, ...): "
@@ -71,13 +71,13 @@ def _merge(place: Path, others: Sequence[Path]) -> None:
 
 
 def _variant(frame: Any) -> Any:
-    """dna, or a baseline with its jumping knowledge."""
+    """The model, with its jumping knowledge if it has some."""
     jump = frame["config.jump"].where(frame["config.jump"] != "none", "")
     return (frame["config.model"] + " " + jump).str.strip()
 
 
 def _print(frame: Any) -> None:
-    """One line a dataset and kind of network."""
+    """One line per dataset and kind of network."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("dataset", "model", "configurations", "runs", "best test", "seconds"):
         table.add_column(column, justify="left" if column in ("dataset", "model") else "right")
@@ -87,4 +87,4 @@ def _print(frame: Any) -> None:
         name, counts = group["graph_name"].iloc[0], (str(len(tests)), str(len(group)))
         table.add_row(name, variant, *counts, f"{100 * tests.max():.2f}", f"{group['seconds'].sum():,.0f}")
     Console().print(table)
-    print("best test: of the configurations' means, for orientation only; a choice is made on validation (sweep)")
+    print("best test: best mean of a configuration, for orientation only; sweep chooses on validation")

@@ -1,4 +1,4 @@
-"""A budgeted search for a good network: each trial learns from the ones before it."""
+"""Search for a good network with a fixed number of trials; each trial learns from the ones before it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from justjump.experiments import paper
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, Tried, best, tried
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def search(
-    source: Source, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
+    spec: GraphSpec, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
 ) -> None:
-    """Try so many configurations, each on all splits, and print the best on validation with the command to train it.
+    """Try configurations, each on all splits, and print the best on validation with the command that trains it.
 
-    The sampler is seeded and finds finished jobs in the store, so the same command goes on where it was stopped.
+    The sampler is seeded and finished jobs are in the store, so the same command goes on where it was stopped.
     """
     try:
         import optuna
@@ -34,7 +35,7 @@ def search(
         raise ValueError(f"--search takes a kind of layer, not a row of Table 1: choose from {', '.join(KINDS)}")
     if setting.shard is not None:
         raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
-    source.load()
+    spec.load()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     found: list[Tried] = []
@@ -42,14 +43,14 @@ def search(
         for number in range(trials):
             trial = study.ask()
             candidate = propose(trial, model, protocol)
-            jobs = [Job(source, candidate.config, candidate.protocol, split) for split in range(splits)]
+            jobs = [Job(spec, candidate.config, candidate.protocol, split) for split in range(splits)]
             print(f"trial {number + 1} of {trials}: {network(candidate.config, candidate.protocol)}", file=sys.stderr)
             outcome = setting.run(jobs, store)
             if outcome.missing:
                 print("stopped: the same command goes on from here", file=sys.stderr)
                 break
             one = tried(candidate, jobs, store)
-            if one is None:  # a job failed: worse than anything
+            if one is None:  # a job failed
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 continue
             study.tell(trial, one.val)
@@ -61,17 +62,17 @@ def search(
     config, training = choice.candidate.config, choice.candidate.protocol
     test = "" if choice.test is None else f", test accuracy {choice.test}"
     print(f"best of {len(found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
-    print(f"train it: {train_command(source, config, training, splits)}")
+    print(f"train it: {train_command(spec, config, training, splits)}")
     if len(found) < trials and outcome.missing:
         sys.exit(130)
 
 
 def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
-    """A configuration around the paper's grid, with the rates that the paper keeps fixed."""
+    """A configuration of the paper's grid; it also varies the rates that the paper keeps fixed."""
 
     def rate(name: str, low: float, high: float, step: float | None = None) -> float:
         value = trial.suggest_float(name, low, high, step=step, log=step is None)
-        return float(f"{value:.3g}")  # to be written down: no 0.6000000000000001
+        return float(f"{value:.3g}")  # 0.6, not 0.6000000000000001
 
     hidden = trial.suggest_categorical("hidden", paper.HIDDEN)
     heads = trial.suggest_categorical("heads", paper.HEADS) if model != "gcn" else 1

@@ -1,4 +1,4 @@
-"""Results of jobs in one SQLite file: each job at most once, safe against kills, several writers."""
+"""Results of jobs in one SQLite file: at most one per job, safe when a process is killed, for several writers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StoreError(RunError):
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of reading another store: new results, ones that were here, and keys whose accuracies differ."""
+    """The outcome of a merge: new results, results that were here already, and keys whose accuracies differ."""
 
     added: int
     known: int
@@ -47,12 +47,12 @@ class Merged:
 class Store:
     """Results by the key of their job, in a file.
 
-    A result is there whole or not at all: each is one transaction that is on the disk before :meth:`add` returns. Any
-    number of processes of one machine may write; for several machines use one store each, and :meth:`merge`.
+    A result is there completely or not at all: each is one transaction that is on the disk before :meth:`add` returns.
+    Any number of processes of one machine may write. Several machines use one store each, and :meth:`merge`.
 
     Args:
-        path: the file; it is made, with its folders, where it is not there
-        read_only: for reading alone; the file must be there
+        path: the file; it is created, with its folders, if it does not exist
+        read_only: open an existing file for reading only
     """
 
     def __init__(self, path: str | Path, read_only: bool = False) -> None:
@@ -74,7 +74,7 @@ class Store:
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         empty = not self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
         if empty and not read_only:
-            with self._transaction():  # another process may be making it at this moment
+            with self._transaction():  # another process may be creating it at this moment
                 if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
                     for statement in filter(str.strip, SCHEMA.split(";")):
                         self._db.execute(statement)
@@ -101,17 +101,17 @@ class Store:
         return self.get(job) is not None
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """The result of a job, if it is here."""
+        """The result of a job, or None."""
         with self._errors("read"):
             row = self._db.execute("SELECT record FROM results WHERE job = ?", (job.key,)).fetchone()
         return None if row is None else dict(json.loads(row[0]))
 
     def results(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """The results of those jobs that are here, in their order."""
+        """The results of those jobs that have one, in the order of the jobs."""
         return [result for job in jobs if (result := self.get(job)) is not None]
 
     def add(self, job: Job, result: dict[str, Any]) -> bool:
-        """Keep a result and drop the claim on it; False if the job had one already, which then stays."""
+        """Store a result and drop the claim on its job. Returns False if the job had a result already, which stays."""
         record = {
             **result,
             **job.describe(),
@@ -126,18 +126,18 @@ class Store:
         return added.rowcount == 1
 
     def add_failure(self, job: Job, message: str, traceback: str = "") -> None:
-        """Note that a job failed and drop the claim on it: it is tried again when it is asked for again."""
+        """Note that a job failed and drop the claim on it. The job runs again when it is asked for again."""
         record = {**job.describe(), "message": message, "traceback": traceback}
         with self._errors("write"), self._transaction():
             self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?)", (job.key, json.dumps(record)))
             self._db.execute("DELETE FROM claims WHERE job = ?", (job.key,))
 
     def failures(self) -> list[dict[str, Any]]:
-        """What is known about jobs that failed and have not succeeded since."""
+        """All jobs that failed and have not succeeded since."""
         return [json.loads(record) for (record,) in self._db.execute("SELECT record FROM failures ORDER BY job")]
 
     def claim(self, job: Job) -> bool:
-        """Take a job for this process; False where it has a result, or another living process works on it."""
+        """Take a job for this process. Returns False if it has a result, or if another living process works on it."""
         me = (platform.node(), os.getpid(), _born(os.getpid()))
         with self._errors("write"), self._transaction():
             if self._db.execute("SELECT 1 FROM results WHERE job = ?", (job.key,)).fetchone():
@@ -155,25 +155,25 @@ class Store:
             self._db.executemany("DELETE FROM claims WHERE job = ? AND host = ? AND pid = ?", own)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Everything about every result, by the key of its job."""
+        """Everything about every result, ordered by the key of its job."""
         with self._errors("read"):
             for key, record in self._db.execute("SELECT job, record FROM results ORDER BY job"):
                 yield {"job": key, **json.loads(record)}
 
     def frame(self) -> pd.DataFrame:
-        """One row a result; settings are columns named ``config.layers``, ``protocol.patience`` and so on."""
+        """One row per result; settings are columns named ``config.layers``, ``protocol.patience`` and so on."""
         import pandas as pd
 
         hidden = ("class_names", "feature_names", "num_features", "finished", "split_sizes")
         rows = [{name: value for name, value in row.items() if name not in hidden} for row in self.records()]
         frame = pd.json_normalize(rows)
         if "protocol.fractions" in frame:
-            frame["protocol.fractions"] = ["/".join(map(str, parts)) for parts in frame["protocol.fractions"]]
+            frame["protocol.fractions"] = ["/".join(map(str, shares)) for shares in frame["protocol.fractions"]]
         order = ["dataset", "config.model", "config.layers", "config.hidden", "config.groups", "config.heads", "seed"]
         return frame.sort_values(order, ignore_index=True) if rows else frame
 
     def merge(self, other: Store) -> Merged:
-        """Take over the results of another store; one that is here stays, and is named where the two disagree."""
+        """Take over the results of another store. Results that are here already stay; differences are reported."""
         added, known, different = 0, 0, []
         with self._errors("write"), self._transaction():
             for record in other.records():
@@ -202,7 +202,7 @@ class Store:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """sqlite's errors as ones that say what to do. What was written before is safe in all these cases."""
+        """Turn sqlite's errors into ones that say what to do. In all these cases, earlier results are safe."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -213,8 +213,8 @@ class Store:
                 "read-only": "name a store in a folder that you may write to",
                 "Permission": "name a store in a folder that you may write to",
                 "unable to open": "name a store in a folder that you may read and write",
-                "locked": "another process has kept it busy for a minute: try again when that has ended",
-                "not a database": "it is no store of justjump: name another store",
+                "locked": "another process has used it for a minute: try again when that has ended",
+                "not a database": "it is not a store of justjump: name another store",
                 "malformed": "it is damaged: restore it from a copy, or name another store",
             }
             hint = next((text for word, text in hints.items() if word.lower() in reason.lower()), "")
@@ -222,7 +222,7 @@ class Store:
 
 
 def _born(pid: int) -> str:
-    """When a process began, in its system's ticks: a number may be used again, number and birth together not."""
+    """When a process started, in ticks of its system: a pid may be used again, but not with the same start."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
     except (OSError, IndexError):
@@ -230,7 +230,7 @@ def _born(pid: int) -> str:
 
 
 def _alive(host: str, pid: int, born: str) -> bool:
-    """Does that process still run? One of another machine is taken not to: a store is for one machine."""
+    """Whether a process still runs. A store is for one machine: processes of other machines count as ended."""
     if host != platform.node():
         return False
     try:

@@ -18,7 +18,7 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, results: Sequence[dict[str, Any]]) -> Summary | None:
-        """From the results of finished runs; None where there are none, or no test nodes.
+        """From the results of finished runs; None if there are no runs, or no test nodes.
 
         >>> Summary.of([{"test_accuracy": 0.85}, {"test_accuracy": 0.87}])
         Summary(mean=86.0, std=1.4142135623730951, splits=2)

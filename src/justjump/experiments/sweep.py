@@ -1,4 +1,4 @@
-"""A grid of configurations, and the choice among them on validation alone."""
+"""Try a grid of configurations, and choose among them on validation alone."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from rich.console import Console
 from rich.table import Table
 
 from justjump.experiments import paper
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, listed, percent, train_command, unusual
+from justjump.files import replace_file
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
-from justjump.train.files import replace_file
 
 NETWORK, TRAINING = ({field.name for field in fields(kind)} for kind in (ModelConfig, Protocol))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration and how it is trained; ``row`` is the row of Table 1 it competes in."""
+    """A configuration and how it is trained; ``row`` is the row of Table 1 that it competes in."""
 
     row: str
     config: ModelConfig
@@ -65,7 +66,7 @@ def small_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
 
 
 def file_grid(path: Path, row: str, protocol: Protocol) -> Iterator[Candidate]:
-    """All combinations of the lists in a JSON file, whose names are options of the network or the protocol."""
+    """All combinations of the values in a JSON file, which maps options of network and protocol to lists."""
     own = _options_of(row)
     lists = read_lists(path, row, own)
     for values in product(*lists.values()):
@@ -80,7 +81,7 @@ def file_grid(path: Path, row: str, protocol: Protocol) -> Iterator[Candidate]:
 
 
 def read_lists(path: Path, row: str, own: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The values of each option in a JSON file; those that the row of Table 1 stands for are not among them."""
+    """The values of each option in a JSON file. Options that the row of Table 1 fixes must not be in it."""
     try:
         lists = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -109,14 +110,14 @@ def _options_of(row: str) -> dict[str, Any]:
 
 
 def candidates(grid: str, model: str, protocol: Protocol) -> list[Candidate]:
-    """What ``--grid`` names, each combination once."""
+    """The candidates that ``--grid`` names, each combination once."""
     makers: dict[str, Callable[[str, Protocol], Iterator[Candidate]]] = {"paper": paper_grid, "small": small_grid}
     make = makers.get(grid) or partial(file_grid, Path(grid))
     return list(dict.fromkeys(candidate for row in rows([model]) for candidate in make(row, protocol)))
 
 
 def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | None:
-    """What became of a candidate, if all its splits are there."""
+    """The results of a candidate, or None if some of its splits are missing."""
     results = store.results(jobs)
     if len(results) < len(jobs) or any(result["val_accuracy"] is None for result in results):
         return None
@@ -132,61 +133,61 @@ def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | No
 
 
 def best(found: Sequence[Tried]) -> Tried:
-    """Highest mean accuracy on validation; of equal ones the lower validation loss. Test nodes have no say."""
+    """The highest mean validation accuracy; among equals, the lowest validation loss. Test nodes play no role."""
     return max(found, key=lambda one: (one.val, -one.val_loss))
 
 
-def sweep(source: Source, model: str, grid: str, splits: int, setting: Setting, protocol: Protocol) -> None:
+def sweep(spec: GraphSpec, model: str, grid: str, splits: int, setting: Setting, protocol: Protocol) -> None:
     """Run a grid, print the choice for each row beside the paper's, and write all of it as CSV."""
-    source.load()  # what is wrong with it is said before anything runs
+    spec.load()  # an error in it shows before anything runs
     todo = {
-        candidate: [Job(source, candidate.config, candidate.protocol, seed) for seed in range(splits)]
+        candidate: [Job(spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
         for candidate in candidates(grid, model, protocol)
     }
     with Store(setting.store / STORE_FILE) as store:
         outcome = setting.run([job for jobs in todo.values() for job in jobs], store)
         found = [one for candidate, jobs in todo.items() if (one := tried(candidate, jobs, store)) is not None]
-    if setting.shard is None:  # a part of the grid has nothing to choose from
-        part = "" if grid == "paper" else f"-{Path(grid).stem}"
-        name = setting.store / f"sweep-{source.label}-{model}{part}.csv"
+    if setting.shard is None:  # one shard does not hold all that there is to choose from
+        grid_name = "" if grid == "paper" else f"-{Path(grid).stem}"
+        name = setting.store / f"sweep-{spec.label}-{model}{grid_name}.csv"
         replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
-        report(source, found, len(todo), splits)
+        report(spec, found, len(todo), splits)
         print(f"all of them are in {name}")
     end(outcome)
 
 
-def report(source: Source, found: Sequence[Tried], candidates: int, splits: int) -> None:
-    """The chosen configuration of each row, in the paper's notation, beside the paper's; and how to train it."""
+def report(spec: GraphSpec, found: Sequence[Tried], candidates: int, splits: int) -> None:
+    """Print the chosen configuration of each row beside the paper's, and the command that trains it."""
     names = dict.fromkeys(one.candidate.row for one in found)
     choices = [best([one for one in found if one.candidate.row == row]) for row in names]
     if choices:
-        Console().print(choice_table(source, choices))
+        Console().print(choice_table(spec, choices))
     complete = f"{len(found)} of {count(candidates, 'configuration')} complete"
     print(f"layers/hidden/groups/heads (GCN has no heads); {complete}, {count(splits, 'split')} each")
     for choice in choices:
         row, config, protocol = choice.candidate.row, choice.candidate.config, choice.candidate.protocol
         options = listed(unusual(config, protocol))
-        command = train_command(source, config, protocol, splits)
+        command = train_command(spec, config, protocol, splits)
         print(f"train {row}{f' with {options}' if options else ''}: {command}")
 
 
-def choice_table(source: Source, choices: Sequence[Tried]) -> Table:
-    """One line a row of Table 1."""
-    table = Table(title=f"{source.label}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
+def choice_table(spec: GraphSpec, choices: Sequence[Tried]) -> Table:
+    """One line per row of Table 1."""
+    table = Table(title=f"{spec.label}: chosen on validation", box=SIMPLE_HEAD, title_justify="left")
     table.padding, table.pad_edge = (0, 1, 0, 0), False
     for column in ("model", "chosen", "validation", "test", "paper's", "its test"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for choice in choices:
         row, stated = choice.candidate.row, ("-", "-")
-        if source.dataset in paper.DATASETS:
-            stated = paper.published(row, source.dataset).notation, percent(*paper.TABLE1[row][source.dataset])
+        if spec.dataset in paper.DATASETS:
+            stated = paper.published(row, spec.dataset).notation, percent(*paper.TABLE1[row][spec.dataset])
         test = "-" if choice.test is None else percent(choice.test.mean, choice.test.std)
         table.add_row(row, choice.candidate.config.notation, percent(choice.val, choice.val_std), test, *stated)
     return table
 
 
 def as_csv(found: Sequence[Tried]) -> str:
-    """One line a configuration, the best on validation first."""
+    """One line per configuration, the best on validation first."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(

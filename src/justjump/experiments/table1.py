@@ -1,4 +1,4 @@
-"""Table 1 of the paper beside our own results, in every form that people read."""
+"""Table 1 of the paper beside our own results, for the terminal and as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def title(model: str) -> str:
 class Cell:
     """One cell: the paper's figure, ours, and the time spent on it.
 
-    ``why_not`` tells why there is none of ours, ``asked`` how many splits it should have.
+    ``why_not`` says why we have no figure, ``asked`` is the number of splits that ours should have.
     """
 
     dataset: str
@@ -96,7 +96,7 @@ VERDICTS = (
 
 
 def summary_line(cells: Sequence[Cell]) -> str:
-    """How much of the table stands."""
+    """How many cells agree with the paper."""
     done = [cell for cell in cells if cell.ours is not None]
     within, close = sum(cell.within_spread for cell in done), sum(cell.close for cell in done)
     left = f"; {len(cells) - len(done)} not run" if len(done) < len(cells) else ""
@@ -117,7 +117,7 @@ HEAD = ("model", "config", "paper", "ours", "diff", "splits", "within")
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """One table a dataset for the terminal."""
+    """One table per dataset, for the terminal."""
     result = []
     for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
         table = Table(
@@ -131,13 +131,13 @@ def tables(cells: Sequence[Cell]) -> list[Table]:
         for column in HEAD:
             table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
         for cell in group:
-            table.add_row(*_texts(replace(cell, why_not="not run")))  # the reason is too wide
+            table.add_row(*_texts(replace(cell, why_not="not run")))  # the reason would be too wide
         result.append(table)
     return result
 
 
 def as_csv(cells: Sequence[Cell]) -> str:
-    """One line a cell; figures that are missing are empty."""
+    """One line per cell; missing figures are empty."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -150,7 +150,7 @@ def as_csv(cells: Sequence[Cell]) -> str:
 
 
 def as_markdown(cells: Sequence[Cell]) -> str:
-    """The table as the paper prints it, ours above the paper's figure, and one table a dataset with the details."""
+    """The table in the paper's layout, with our figure above the paper's, and one detailed table per dataset."""
     datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     by_place = {(cell.model, cell.dataset): cell for cell in cells}
     lines = [
@@ -184,7 +184,7 @@ def _ours_over_paper(cell: Cell) -> str:
 
 
 def as_latex(cells: Sequence[Cell]) -> str:
-    """A ``tabular`` with our figure and the paper's in each cell; it needs the package booktabs, and says so."""
+    """A ``tabular`` with our figures, and the paper's below them; a comment says that it needs booktabs."""
     datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     by_place = {(cell.model, cell.dataset): cell for cell in cells}
     lines = [

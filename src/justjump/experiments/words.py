@@ -1,14 +1,16 @@
-"""Runs in words: counts, names, and the command that trains a network."""
+"""Text about runs: counts, names, and the command that trains a network."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
-from justjump.experiments.jobs import Job, Source
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
+from justjump.options import command_options
 from justjump.train import Protocol
 
 
@@ -22,7 +24,7 @@ def count(number: int, noun: str) -> str:
 
 
 def percent(mean: float, std: float | None) -> str:
-    """A mean and its deviation, if there is one.
+    """A mean, and its deviation if there is one.
 
     >>> percent(81.234, 0.567), percent(81.234, None)
     ('81.23 +- 0.57', '81.23')
@@ -64,34 +66,34 @@ def network(config: ModelConfig, protocol: Protocol) -> str:
 def title(job: Job) -> str:
     """What a job is called while it runs.
 
-    >>> title(Job(Source("cora"), ModelConfig(), Protocol(), seed=3))
+    >>> title(Job(GraphSpec("cora"), ModelConfig(), Protocol(), seed=3))
     'cora dna 4/128/16/8 split 3'
     """
-    return f"{job.source.label} {network(job.config, job.protocol)} split {job.seed}"
+    return f"{job.spec.label} {network(job.config, job.protocol)} split {job.seed}"
 
 
-def run_folder(source: Source, config: ModelConfig, protocol: Protocol) -> str:
-    """Where a network's runs may go: another network, another folder.
+def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
+    """A folder for the runs of a network; another network gets another folder.
 
-    >>> run_folder(Source("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
+    >>> run_folder(GraphSpec("cora"), ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
     'runs/cora-gcn-pool-1-128-16-patience-20'
     """
-    return "runs/" + re.sub(r"[^\w.]+", "-", f"{source.label} {network(config, protocol).replace('=', ' ')}")
+    return "runs/" + re.sub(r"[^\w.]+", "-", f"{spec.label} {network(config, protocol).replace('=', ' ')}")
 
 
-def train_command(source: Source, config: ModelConfig, protocol: Protocol, splits: int) -> str:
-    """The command line that trains a network on the first so many splits and keeps it.
+def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
+    """The command line that trains a network on the first splits and saves it.
 
-    >>> train_command(Source("cora"), ModelConfig(layers=2), Protocol(), 3)
+    >>> train_command(GraphSpec("cora"), ModelConfig(layers=2), Protocol(), 3)
     'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/cora-dna-2-128-16-8'
     """
-    words = ["--dataset", source.dataset] if source.dataset else ["--graph", source.path or ""]
-    words += ["--data-dir", source.data_dir] if source.data_dir else []
-    words += ["--directed"] if source.directed else []
+    words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
+    words += ["--data-dir", spec.data_dir] if spec.data_dir else []
+    words += ["--directed"] if spec.directed else []
     words += ["--model", config.model]
-    left_out = {"model", "fractions"} | ({"heads"} if config.model == "gcn" else set())
+    left_out = {"model"} | ({"heads"} if config.model == "gcn" else set())
     for settings in (config, protocol):
-        for field in fields(settings):
+        for field in command_options(settings):
             value: Any = getattr(settings, field.name)
             if field.name in left_out or value == field.default:
                 continue
@@ -100,8 +102,8 @@ def train_command(source: Source, config: ModelConfig, protocol: Protocol, split
                 words.append(f"--{name}" if value else f"--no-{name}")
             else:
                 words += [f"--{name}", str(value)]
-    words += ["--splits", str(splits), "--output", run_folder(source, config, protocol)]
+    words += ["--splits", str(splits), "--output", run_folder(spec, config, protocol)]
     command = f"justjump train {shlex.join(words)}"
-    if protocol.fractions != Protocol().fractions:  # no option of the command
+    if protocol.fractions != Protocol().fractions:  # the command has no option for it
         command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
     return command

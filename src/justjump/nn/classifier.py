@@ -1,91 +1,19 @@
 """The paper's network for every model it compares."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from justjump import ops
+from justjump.nn.config import ModelConfig
 from justjump.nn.dna_conv import DNAConv, EdgeAttention
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
 from justjump.nn.init import reset_parameters
-from justjump.nn.jump import Jump, Update, jumping_knowledge, update_module
-from justjump.nn.options import check_types
-from justjump.nn.sizes import check_sizes
+from justjump.nn.jump import jumping_knowledge, update_module
 from justjump.ops import Adjacency, History, SparseMatrix
-from justjump.ops.dropout import dropout_threshold
-
-Model = Literal["dna", "gcn", "gat"]
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """One network of the paper.
-
-    Attributes:
-        model: ``"dna"``, ``"gcn"`` or ``"gat"``
-        layers: number of graph layers T
-        hidden: size of every representation d
-        heads: attention heads (DNA and GAT)
-        groups: groups of the projections
-        jump: jumping knowledge ``"none"``, ``"concat"``, ``"pool"`` or ``"lstm"``
-        jump_input: jumping knowledge takes the projected features as well as the output of every layer
-        update: how a layer's output meets its input: ``"none"``, ``"skip"`` or ``"gru"``
-        dropout: before and after the graph layers
-        input_dropout: on the input features
-        attention_dropout: on the attention weights (DNA and GAT)
-        window, keep_first: attend to a part of the history (DNA)
-
-    >>> ModelConfig(heads=8, groups=6)
-    Traceback (most recent call last):
-    ValueError: groups=6 does not divide hidden=128: choose one of 1, 2, 4, 8, 16, 32, 64, 128
-    """
-
-    model: Model = "dna"
-    layers: int = 4
-    hidden: int = 128
-    heads: int = 8
-    groups: int = 16
-    jump: Jump = "none"
-    jump_input: bool = True
-    update: Update = "none"
-    dropout: float = 0.5
-    input_dropout: float = 0.5
-    attention_dropout: float = 0.8
-    window: int | None = None
-    keep_first: bool = False
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        for name, kind in (("model", Model), ("jump", Jump), ("update", Update)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(get_args(kind))}"
-                )
-        if self.layers < 1:
-            raise ValueError(f"layers={self.layers} must be at least 1")
-        if self.keep_first and self.window is None:
-            raise ValueError("keep_first=True needs a window: without one all representations are attended to")
-        if self.window is not None and self.model != "dna":
-            raise ValueError(f"window={self.window} needs model='dna', not {self.model!r}")
-        if self.window is not None and self.window < 1:
-            raise ValueError(f"window={self.window} must be at least 1")
-        check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
-        for rate in (self.dropout, self.input_dropout, self.attention_dropout):
-            dropout_threshold(rate)
-
-    @property
-    def notation(self) -> str:
-        """As the paper writes it: layers / hidden / groups, and heads where the model has them.
-
-        >>> ModelConfig("gcn", layers=1).notation, ModelConfig("gat", layers=3).notation
-        ('1/128/16', '3/128/16/8')
-        """
-        parts = [self.layers, self.hidden, self.groups] + ([] if self.model == "gcn" else [self.heads])
-        return "/".join(map(str, parts))
 
 
 class FeatureLinear(nn.Module):

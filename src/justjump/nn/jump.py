@@ -1,14 +1,14 @@
 """What follows or joins the layers: jumping knowledge, skip connections, gated updates."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
+
+from justjump.nn.config import Jump, Update
 
 if TYPE_CHECKING:
     from torch_geometric.nn import JumpingKnowledge
 
-Jump = Literal["none", "concat", "pool", "lstm"]
-Update = Literal["none", "skip", "gru"]
 _PYG_MODES = {"concat": "cat", "pool": "max", "lstm": "lstm"}
 
 

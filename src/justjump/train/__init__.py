@@ -1,10 +1,27 @@
 """One training run: the protocol, the loop, its result on disk."""
 
-from justjump.train.checkpoint import Progress
-from justjump.train.files import RunError
-from justjump.train.inputs import Inputs, prepare
-from justjump.train.loop import TrainingError, fit
-from justjump.train.protocol import Protocol
-from justjump.train.run import Prediction, Run
+from typing import TYPE_CHECKING
+
+from justjump.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from justjump.train.checkpoint import Progress
+    from justjump.train.errors import RunError, TrainingError
+    from justjump.train.inputs import Inputs, prepare
+    from justjump.train.loop import fit
+    from justjump.train.protocol import Protocol
+    from justjump.train.run import Prediction, Run
+else:
+    __getattr__ = lazy_names(
+        "justjump.train",
+        {
+            "checkpoint": ["Progress"],
+            "errors": ["RunError", "TrainingError"],
+            "inputs": ["Inputs", "prepare"],
+            "loop": ["fit"],
+            "protocol": ["Protocol"],
+            "run": ["Prediction", "Run"],
+        },
+    )
 
 __all__ = ["Inputs", "Prediction", "Progress", "Protocol", "Run", "RunError", "TrainingError", "fit", "prepare"]

@@ -1,4 +1,4 @@
-"""The state of a run in training, and how it goes to disk: one safetensors file, replaced as a whole."""
+"""The state of a run in training, saved as one safetensors file that is always replaced as a whole."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -10,15 +10,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from justjump.files import replace_file
 from justjump.nn import NodeClassifier
-from justjump.train.files import RunError, replace_file
+from justjump.train.errors import RunError
 
 STATE_FILE = "state.safetensors"
 
 
 @dataclass
 class Progress:
-    """How far a run is. The best epoch is the one with the best watched value."""
+    """How far a run is. The best epoch is the one with the best value of what patience watches."""
 
     epoch: int = 0
     best_epoch: int = 0
@@ -31,7 +32,7 @@ class Progress:
 
 @dataclass(eq=False)
 class State:
-    """All that changes while a network trains; ``best`` holds the weights of the best epoch."""
+    """Everything that changes while a network trains; ``best`` holds the weights of the best epoch."""
 
     model: NodeClassifier
     optimizer: torch.optim.Optimizer
@@ -55,7 +56,7 @@ def save_state(state: State, settings: dict[str, Any], folder: Path) -> None:
 
 
 def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
-    """Bring ``state`` and torch's generator to where the run in ``folder`` stopped, if one did."""
+    """If there is a stopped run in ``folder``, bring ``state`` and torch's generator to where it stopped."""
     path = folder / STATE_FILE
     if not path.exists():
         return
@@ -65,10 +66,10 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         if json.loads(metadata["settings"]) != settings:
             raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
-        state.model.load_state_dict(_part(tensors, "model."))
-        state.best = _part(tensors, "best.")
+        state.model.load_state_dict(_with_prefix(tensors, "model."))
+        state.best = _with_prefix(tensors, "best.")
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _part(tensors, "adam.").items():
+        for name, value in _with_prefix(tensors, "adam.").items():
             number, moment = name.split(".")
             moments.setdefault(int(number), {})[moment] = value
         param_groups = state.optimizer.state_dict()["param_groups"]
@@ -85,5 +86,5 @@ def remove_state(folder: Path) -> None:
     (folder / STATE_FILE).unlink(missing_ok=True)
 
 
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

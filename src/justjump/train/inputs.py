@@ -1,4 +1,4 @@
-"""From a graph as it was read to the tensors that a network takes."""
+"""The tensors that a network takes, made from a graph as it was read."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 from justjump.data import Graph, Split
 from justjump.ops import Adjacency, SparseMatrix
 
-# Below this share of non-zeros the sparse product is faster than the dense one.
+# Below this share of non-zeros, the product with a sparse feature matrix is faster than with a dense one.
 SPARSE_BELOW = 0.1
 
 
@@ -25,7 +25,7 @@ class Inputs:
 
 
 def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
-    """Tensors of a graph; features stay sparse, or become so, where most are zero.
+    """Tensors of a graph. The features become a sparse matrix if most of them are zero.
 
     >>> from justjump.data import load
     >>> prepare(load("cora")).x
@@ -46,24 +46,24 @@ def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
 
 
 def _tensor(array: np.ndarray) -> Tensor:
-    """Shared with the array where that may be written to; one in shared memory may not, and torch would warn."""
+    """A tensor that shares the array's memory; read-only memory is copied, because torch would warn."""
     return torch.from_numpy(np.require(array, requirements=["C", "W"]))
 
 
 def data_hash(graph: Graph, split: Split) -> str:
-    """A digest of everything that training reads: the same digest, the same data."""
+    """A digest of everything that training reads: equal digests mean equal data."""
     return _digest(graph, [split.train, split.val, split.test])
 
 
 def graph_hash(graph: Graph) -> str:
-    """A digest of a graph with the masks that it brings."""
+    """A digest of a graph and of its masks, if it has some."""
     return _digest(graph, [] if graph.masks is None else list(graph.masks))
 
 
-def _digest(graph: Graph, parts: list[np.ndarray]) -> str:
+def _digest(graph: Graph, node_sets: list[np.ndarray]) -> str:
     features = graph.features
     arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
-    arrays += [graph.edge_index, graph.labels, *parts]
+    arrays += [graph.edge_index, graph.labels, *node_sets]
     arrays += [] if graph.edge_weight is None else [graph.edge_weight]
     names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
     digest = hashlib.sha256("\0".join(names).encode())

@@ -15,17 +15,13 @@ from justjump.data import DataError, Graph, Split, random_split, split_from_mask
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.files import RunError
+from justjump.train.errors import RunError, TrainingError
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.run import RUN_FILE, Run, settings
 
 SAVE_EVERY_SECONDS = 10.0
-
-
-class TrainingError(RuntimeError):
-    """Training cannot go on; the message says why and what to do."""
 
 
 def fit(
@@ -45,12 +41,12 @@ def fit(
         graph: a :class:`~justjump.data.Graph` or a PyG ``Data``
         config: which network; the paper's DNA with g=16 by default
         protocol: how it is trained
-        split: training, validation and test nodes; by default the graph's own masks, else a random split by ``seed``
-        seed: of the split, the initialisation and dropout; the same seed gives the same run bit for bit
-        output: folder to keep the run in; a run that was stopped there goes on where it was, and one that is
-            finished is returned as it is
+        split: training, validation and test nodes; by default the graph's own masks, else a random split
+        seed: seed of the split, the initialisation and dropout; the same seed gives the same run bit for bit
+        output: folder to save the run in; a run that was stopped there goes on where it stopped, and a finished run
+            is returned as it is
         on_epoch: called after each epoch
-        inputs: ``prepare(graph, protocol.normalize_features)`` where it was made before; runs may share it
+        inputs: ``prepare(graph, protocol.normalize_features)``, if it exists already; runs may share it
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -65,14 +61,14 @@ def fit(
     if not graph.num_classes:
         raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
     if graph.num_classes == 1:
-        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: to learn takes two classes or more")
+        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
     split = split or default_split(graph, protocol, seed)
     split.check(graph.labels)
     digest = data_hash(graph, split)
     wanted = settings(config, protocol, seed, digest)
     folder = None if output is None else Path(output)
-    if folder is not None and (kept := finished_run(folder, wanted)) is not None:
-        return kept
+    if folder is not None and (run := finished_run(folder, wanted)) is not None:
+        return run
     inputs = inputs or prepare(graph, protocol.normalize_features)
 
     keep_memory()
@@ -125,13 +121,13 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
     return run if run.finished else None
 
 
-def differences(kept: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-    """What differs between two settings, named as in ``config`` and ``protocol``."""
+def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """The settings that differ, named as in ``config`` and ``protocol``."""
     for name in wanted:
         if isinstance(wanted[name], dict):
-            yield from differences(kept[name], wanted[name])
-        elif kept[name] != wanted[name]:
-            yield "the data" if name == "data_hash" else f"{name} {kept[name]} there, {wanted[name]} here"
+            yield from differences(saved[name], wanted[name])
+        elif saved[name] != wanted[name]:
+            yield "the data" if name == "data_hash" else f"{name} {saved[name]} there, {wanted[name]} here"
 
 
 def train_until_done(
@@ -200,7 +196,7 @@ def evaluate(model: nn.Module, inputs: Inputs, split: Split) -> dict[str, float 
 
 
 def record(state: State, protocol: Protocol, loss: float, val_loss: float, val_accuracy: float, seconds: float) -> None:
-    """Count one epoch, and keep the weights if it is the best so far."""
+    """Count one epoch, and remember the weights if it is the best so far."""
     progress = state.progress
     progress.epoch += 1
     progress.seconds += seconds
@@ -214,7 +210,7 @@ def record(state: State, protocol: Protocol, loss: float, val_loss: float, val_a
 
 
 def is_done(progress: Progress, protocol: Protocol) -> bool:
-    """Has patience run out, or the last epoch passed?"""
+    """Whether patience has run out or the last epoch has passed."""
     waited = progress.epoch - max(progress.best_epoch, protocol.patience_start)
     return progress.epoch >= protocol.max_epochs or waited >= protocol.patience
 
@@ -229,7 +225,7 @@ def make_optimizer(model: nn.Module, protocol: Protocol) -> torch.optim.Adam:
 
 
 def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
-    """The masks that came with the graph, else a random split."""
+    """The graph's own masks if it has some, else a random split."""
     if graph.masks is not None:
         return split_from_masks(graph)
     return random_split(graph.labels, seed, protocol.fractions, protocol.stratified)

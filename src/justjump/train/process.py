@@ -1,4 +1,4 @@
-"""What training needs of its process: a fixed number of threads, and Ctrl-C at the right moment."""
+"""What training needs from its process: memory that stays, a fixed number of threads, and Ctrl-C between epochs."""
 
 import ctypes
 import signal
@@ -15,9 +15,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def keep_memory() -> None:
-    """Let freed tensors stay with the process: fresh pages for each step's tensors cost time in every step.
+    """Let the process keep the memory of freed tensors: fresh pages would cost time in every training step.
 
-    A setting of glibc's allocator for the whole process; elsewhere nothing happens.
+    This sets glibc's allocator for the whole process. Without glibc, nothing happens.
     """
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL("libc.so.6")
@@ -27,7 +27,7 @@ def keep_memory() -> None:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """torch's reductions and products round differently with more threads; ours don't, and keep the full number."""
+    """Use one thread for torch, whose results depend on the number of threads; our kernels' results do not."""
     threads, kernel_threads = torch.get_num_threads(), native.threads()
     native.set_threads(kernel_threads)
     torch.set_num_threads(1)
@@ -40,7 +40,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def ctrl_c_waits() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C sets a flag, so that an epoch is never left half done; a second Ctrl-C interrupts at once.
+    """Ctrl-C only sets a flag, so that every epoch is completed; a second Ctrl-C interrupts at once.
 
     Yields a function that tells whether it was pressed.
     """

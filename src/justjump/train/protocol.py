@@ -1,56 +1,46 @@
 """How one network is trained: the paper's protocol with its open questions as named options."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+# ruff: noqa: RUF009 - an option is a field, not a value
 
-from justjump.nn.options import check_types
+from dataclasses import dataclass
+from typing import Literal
+
+from justjump.options import check_types, documented, option
 
 Watch = Literal["loss", "accuracy"]
 Decay = Literal["all", "weights"]
 
 
+@documented
 @dataclass(frozen=True)
 class Protocol:
     """Adam with early stopping on random 20/20/60 splits.
 
-    The paper's text leaves open what patience watches and when it starts, whether features are normalised, splits
-    stratified and biases decayed; each is an option here. Where dropout sits is an option of
-    :class:`~justjump.nn.ModelConfig`: ``input_dropout``, ``dropout`` and ``attention_dropout``.
-
-    Attributes:
-        learning_rate: of Adam
-        weight_decay: L2 penalty
-        decay: which parameters it applies to: ``"all"``, or ``"weights"``, which leaves out biases
-        patience: stop after so many epochs without a better validation value
-        watch: that value: the validation ``"loss"`` or ``"accuracy"``
-        patience_start: first epoch that patience counts from
-        max_epochs: stop here at the latest
-        normalize_features: divide each node's features by their sum
-        stratified: give each class its share of every part of the split
-        fractions: parts of the labelled nodes for training, validation and test
+    The paper does not say what patience watches and when it starts, whether features are normalised, whether splits
+    are stratified, and whether biases are decayed. Each of these is an option here. The dropout rates are options of
+    :class:`~justjump.nn.ModelConfig`.
 
     >>> Protocol(watch="f1")
     Traceback (most recent call last):
-    ValueError: watch='f1' is unknown: choose loss or accuracy
+    ValueError: watch='f1' is unknown: choose one of loss, accuracy
     """
 
-    learning_rate: float = 0.005
-    weight_decay: float = 0.0005
-    decay: Decay = "all"
-    patience: int = 10
-    watch: Watch = "loss"
-    patience_start: int = 0
-    max_epochs: int = 1000
-    normalize_features: bool = False
-    stratified: bool = True
-    fractions: tuple[float, float, float] = (0.2, 0.2, 0.6)
+    learning_rate: float = option(0.005, "Learning rate of Adam.")
+    weight_decay: float = option(0.0005, "L2 penalty on the parameters.")
+    decay: Decay = option("all", "Whether the penalty applies to all parameters, or to weights but not biases.")
+    patience: int = option(10, "Number of epochs without a better validation value after which training stops.")
+    watch: Watch = option("loss", "Validation value that patience watches.")
+    patience_start: int = option(0, "Epoch from which patience counts.")
+    max_epochs: int = option(1000, "Largest number of epochs.")
+    normalize_features: bool = option(False, "Divide each node's features by their sum.")
+    stratified: bool = option(True, "Give each class its share of the training, validation and test nodes.")
+    fractions: tuple[float, float, float] = option(
+        (0.2, 0.2, 0.6), "Shares of the labelled nodes for training, validation and test.", in_commands=False
+    )
 
     def __post_init__(self) -> None:
         check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
-        for name, kind in (("watch", Watch), ("decay", Decay)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose {' or '.join(get_args(kind))}")
         for name, least in (("patience", 1), ("max_epochs", 1), ("patience_start", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")

@@ -1,4 +1,4 @@
-"""A trained network and what is known about it, in memory and in a folder."""
+"""A trained network and everything about it, in memory and in a folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from justjump.data import Graph
+from justjump.files import replace_file
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.train.files import RunError, replace_file
+from justjump.train.errors import RunError
 from justjump.train.inputs import prepare
 from justjump.train.protocol import Protocol
 
@@ -24,7 +25,7 @@ FORMAT = 2
 
 
 def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:
-    """What a run must share with another to be the same run, as JSON gives it back."""
+    """What identifies a run, as it comes back from JSON: two runs with equal settings are the same run."""
     own = {"config": asdict(config), "protocol": asdict(protocol), "seed": seed, "data_hash": data_hash}
     return dict(json.loads(json.dumps(own)))
 
@@ -73,7 +74,7 @@ class Run:
 
     @torch.no_grad()
     def predict(self, graph: Graph | object) -> Prediction:
-        """Class and class probabilities of every node of a graph with the same features."""
+        """The class and the class probabilities of every node of a graph with the same features."""
         graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
         inputs = prepare(self.with_own_features(graph), self.protocol.normalize_features)
         self.model.eval()
@@ -81,12 +82,12 @@ class Run:
         return Prediction(probabilities.argmax(1).numpy(), probabilities.numpy())
 
     def with_own_features(self, graph: Graph) -> Graph:
-        """The graph with its features in the order that the network was trained with, found by their names."""
+        """The graph with its features in the order that the network was trained with, matched by their names."""
         expected = self.model.lin_in.in_features
         if self.feature_names is None or graph.feature_names is None:
             if graph.num_features != expected:
                 raise RunError(
-                    f"{graph.name} has {graph.num_features} features a node, but the model expects {expected}"
+                    f"{graph.name} has {graph.num_features} features per node, but the model expects {expected}"
                 )
             return graph
         missing = [name for name in self.feature_names if name not in graph.feature_names]
@@ -99,7 +100,7 @@ class Run:
         return replace(graph, features=graph.features[:, columns], feature_names=self.feature_names)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``model.safetensors`` and, when that is in place, ``run.json``."""
+        """Write ``model.safetensors``, and after that ``run.json``."""
         folder = Path(folder)
         tensors = {name: value.contiguous() for name, value in self.model.state_dict().items()}
         text = json.dumps({"format": FORMAT, **self.to_dict()}, indent=2)
@@ -141,3 +142,11 @@ class Run:
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(f"{folder} holds a run that cannot be read: {reason}") from error
+
+
+def find_run(folder: Path) -> Run:
+    """The run in a folder; where the folder holds one run per split, the best of them on validation."""
+    splits = sorted(folder.glob(f"split-*/{RUN_FILE}"))
+    if not splits:
+        return Run.load(folder)
+    return max((Run.load(path.parent) for path in splits), key=lambda run: run.val_accuracy or 0.0)

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from justjump.files import make_folder
 from justjump.nn import ModelConfig
 from justjump.train.checkpoint import Progress
-from justjump.train.files import RunError
+from justjump.train.errors import RunError
 from justjump.train.protocol import Protocol
 from justjump.train.run import Run
 
@@ -24,13 +25,13 @@ EVENT_FILES = "events.out.tfevents.*"
 
 
 class RunLog:
-    """One run in a folder of its own: a point of each curve after every epoch, settings and accuracy at the end.
+    """The log of one run: a point on each curve after every epoch, settings and accuracies at the end.
 
     Args:
-        folder: of this run (see :func:`run_folder`); None logs nothing
+        folder: the folder of this run (see :func:`run_folder`); None logs nothing
 
-    A run that goes on after a stop brings all its epochs along, and those that were logged after the last checkpoint
-    will come again. So the log is written anew from the first epoch, and every step stands there once.
+    When a stopped run goes on, its log is written again from the first epoch. So every epoch is in the log once, even
+    those that are trained a second time because they came after the last checkpoint.
 
     ::
 
@@ -54,7 +55,7 @@ class RunLog:
             self._writer.close()
 
     def __call__(self, progress: Progress) -> None:
-        """Log what is new; the ``on_epoch`` of :func:`~justjump.train.fit`."""
+        """Log the epochs that are new; pass the log as ``on_epoch`` to :func:`~justjump.train.fit`."""
         if self.folder is None:
             return
         if self._writer is None:
@@ -69,7 +70,7 @@ class RunLog:
         self._logged = progress.epoch
 
     def then(self, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
-        """Log an epoch, then call another ``on_epoch``, if there is one; it may stop the run by raising."""
+        """An ``on_epoch`` that logs an epoch and then calls another ``on_epoch``, which may stop the run by raising."""
 
         def both(progress: Progress) -> None:
             self(progress)
@@ -79,7 +80,7 @@ class RunLog:
         return both
 
     def finish(self, run: Run) -> None:
-        """Add the settings and the accuracies of the best epoch, once; a run that was stopped gets them later."""
+        """Add the settings and the accuracies of the best epoch to the log of a finished run, once."""
         if self.folder is None or not run.finished or (self._writer is None and _is_finished(self.folder)):
             return
         if self._writer is None:  # the run was finished before, the log was not
@@ -96,7 +97,7 @@ class RunLog:
 
 
 def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol: Protocol, seed: int) -> str:
-    """The folder of a run below ``root``: the same settings share one, other settings have another.
+    """The folder of a run below ``root``. Runs with different settings have different folders.
 
     >>> run_folder("logs", "cora", ModelConfig(), Protocol(), seed=3)  # doctest: +ELLIPSIS
     'logs/cora-dna-4-128-16-8-.../seed-3'
@@ -108,12 +109,9 @@ def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol:
 
 
 def check_log_folder(root: str | Path) -> None:
-    """RunError where logs cannot be written, before a run begins: the extra is missing, or the folder impossible."""
+    """Raise before a run begins if its log cannot be written: TensorBoard is missing, or the folder is impossible."""
     _summary_writer()
-    try:
-        Path(root).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"--tensorboard {root} cannot be created: {error.strerror}") from error
+    make_folder(Path(root), "--tensorboard")
 
 
 def _summary_writer() -> type[SummaryWriter]:

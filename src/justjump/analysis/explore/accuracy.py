@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from dash import html
 
-from justjump.analysis.explore.panels import Part, class_mark, go_button
+from justjump.analysis.explore.panels import Content, class_mark, go_button
 from justjump.analysis.explore.session import Session
 
-LISTED = 50  # nodes that the runs disagree on
+LISTED = 50  # number of nodes in the list of disagreements
 
 
-def accuracy_panel(session: Session, number: int) -> list[Part]:
+def accuracy_panel(session: Session, number: int) -> list[Content]:
     """Accuracies and the confusion matrix of one run."""
     run, counts = session.runs[number].run, session.confusion(number)
     total = int(counts.sum())
@@ -21,15 +21,15 @@ def accuracy_panel(session: Session, number: int) -> list[Part]:
         share = f"{counts.trace() / total:.1%} of {total:,} labelled nodes"
         line = f"{share}. Which of them it was trained on is not known: this is another graph, or another split."
         return [html.P(line), _matrix(session, counts)]
-    parts = (("test", run.test_accuracy), ("validation", run.val_accuracy), ("training", run.train_accuracy))
-    line = ", ".join(f"{part} {accuracy:.1%}" for part, accuracy in parts if accuracy is not None)
+    accuracies = {"test": run.test_accuracy, "validation": run.val_accuracy, "training": run.train_accuracy}
+    line = ", ".join(f"{role} {accuracy:.1%}" for role, accuracy in accuracies.items() if accuracy is not None)
     if not total:
         return [html.P(f"{line}. There are no test nodes.")]
     return [html.P(line), _matrix(session, counts)]
 
 
-def _matrix(session: Session, counts: np.ndarray) -> Part:
-    """True classes down, predicted ones across; a cell is as dark as its share of its row."""
+def _matrix(session: Session, counts: np.ndarray) -> Content:
+    """True classes as rows, predicted classes as columns; a cell is as dark as its share of its row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     classes = range(len(session.class_names))
     head = [html.Th("true class, predicted as", scope="col"), *(_number(session, c) for c in classes)]
@@ -54,11 +54,11 @@ def _matrix(session: Session, counts: np.ndarray) -> Part:
     )
 
 
-def _number(session: Session, c: int) -> Part:
+def _number(session: Session, c: int) -> Content:
     return html.Th(str(c + 1), scope="col", title=session.class_names[c])
 
 
-def disagreement_list(session: Session) -> list[Part]:
+def disagreement_list(session: Session) -> list[Content]:
     """The nodes that two runs disagree on, or that the only run gets wrong."""
     if len(session.runs) == 2:
         nodes, title = session.disagreements(), html.H3("Nodes the runs disagree on")
@@ -76,7 +76,7 @@ def disagreement_list(session: Session) -> list[Part]:
     return [title, html.P(count + more), html.Div(table, className="scroll tall", tabIndex=0)]
 
 
-def _row(session: Session, node: int) -> Part:
+def _row(session: Session, node: int) -> Content:
     opinions = [
         html.Td(
             [

@@ -1,4 +1,4 @@
-"""What happens on a click. What needs no computation happens in explore.js."""
+"""What the server computes on a click. Clicks that need no computation are handled by explore.js."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dash.exceptions import PreventUpdate
 
 from justjump.analysis.explore.edge_panel import edge_hint, edge_panel, edge_title
 from justjump.analysis.explore.elements import elements
-from justjump.analysis.explore.panels import Part, influence_list, legend, node_facts, run_says
+from justjump.analysis.explore.panels import Content, influence_list, legend, node_facts, run_says
 from justjump.analysis.explore.session import Session
 from justjump.analysis.subject import node_hint
 
 BUSY = [(Output("busy", "className"), "on", "")]
-Parts = dict[str, Part]  # what goes into the elements of these ids
+Contents = dict[str, Content]  # by the id of the element that each goes into
 
 
 def connect(app: Dash, session: Session) -> None:
-    """Tie the parts of the page together."""
+    """Connect the elements of the page."""
     numbers = range(len(session.runs))
     _connect_browser(app, numbers)
 
@@ -40,7 +40,7 @@ def connect(app: Dash, session: Session) -> None:
         return (no_update, _not_found(session, (text or "").strip())) if node is None else (node, "")
 
     @app.callback(
-        Output("node-parts", "data"),
+        Output("node-contents", "data"),
         *(Output(f"graph-{number}", "elements") for number in numbers),
         Output("highest", "data"),
         Output("search", "value"),
@@ -60,28 +60,28 @@ def connect(app: Dash, session: Session) -> None:
             known = dict(zip(influence.nodes.tolist(), influence.share.tolist(), strict=True))
             shares[number] = [known.get(other, 0.0) for other in around.nodes.tolist()]
         highest = float(shares.max())  # one scale for both runs
-        parts: Parts = {"facts": node_facts(session, node, int(hops))}
+        contents: Contents = {"facts": node_facts(session, node, int(hops))}
         for number in numbers:
-            parts[f"says-{number}"] = run_says(session, number, node)
-            parts[f"influence-{number}"] = influence_list(session, number, node, found[number])
+            contents[f"says-{number}"] = run_says(session, number, node)
+            contents[f"influence-{number}"] = influence_list(session, number, node, found[number])
         drawn = [elements(session, number, around, shares[number], highest) for number in numbers]
-        return parts, *drawn, highest, session.names[node], ""
+        return contents, *drawn, highest, session.names[node], ""
 
-    @app.callback(Output("legend-parts", "data"), Input("colouring", "value"), Input("highest", "data"))
-    def show_legend(colouring: str, highest: float | None) -> Parts:
+    @app.callback(Output("legend-contents", "data"), Input("colouring", "value"), Input("highest", "data"))
+    def show_legend(colouring: str, highest: float | None) -> Contents:
         return {"legend": [] if highest is None else legend(session, colouring, highest)}
 
-    @app.callback(Output("edge-parts", "data"), Input("edge", "data"), running=BUSY)
-    def show_edge(edge: dict[str, int] | None) -> Parts:
-        parts: Parts = {}
+    @app.callback(Output("edge-contents", "data"), Input("edge", "data"), running=BUSY)
+    def show_edge(edge: dict[str, int] | None) -> Contents:
+        contents: Contents = {}
         for number in numbers:
             title, panel = f"edge-title-{number}", f"edge-{number}"
             if edge is None:
-                parts |= {title: [], panel: html.P(edge_hint(session, number), className="quiet")}
+                contents |= {title: [], panel: html.P(edge_hint(session, number), className="quiet")}
             else:
                 ends = edge["target"], edge["source"]
-                parts |= {title: edge_title(session, *ends), panel: edge_panel(session, number, *ends)}
-        return parts
+                contents |= {title: edge_title(session, *ends), panel: edge_panel(session, number, *ends)}
+        return contents
 
 
 def _not_found(session: Session, text: str) -> str:
@@ -91,10 +91,10 @@ def _not_found(session: Session, text: str) -> str:
 
 
 def _connect_browser(app: Dash, numbers: range) -> None:
-    """The functions of explore.js."""
+    """Connect the functions of explore.js."""
     clientside: Any = app.clientside_callback
     for kind in ("first", "node", "edge", "legend"):
-        clientside(ClientsideFunction("explore", "draw"), Input(f"{kind}-parts", "data"))
+        clientside(ClientsideFunction("explore", "draw"), Input(f"{kind}-contents", "data"))
     clientside(ClientsideFunction("explore", "noEdge"), Output("edge", "data"), Input("node", "data"))
     for number in numbers:
         graph = f"graph-{number}"

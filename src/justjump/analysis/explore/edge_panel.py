@@ -1,4 +1,4 @@
-"""What an edge attends to, layer by layer and head by head."""
+"""What an edge attends to, per layer and per head."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from dash import html
 
 from justjump.analysis import LayerAttention
-from justjump.analysis.explore.panels import Part, edge_button
+from justjump.analysis.explore.panels import Content, edge_button
 from justjump.analysis.explore.session import Session
 
 CLICK = "Click an edge, or “edge” in the list of influences, to see"
@@ -14,7 +14,7 @@ GAT_HAS_NONE = "GAT weighs neighbours, not their former representations: there i
 
 
 def edge_hint(session: Session, number: int) -> str:
-    """What there is to see before an edge is chosen."""
+    """What the panel says before an edge is chosen."""
     hints = {
         "dna": f"{CLICK} what it attends to.",
         "gcn": f"GCN has no attention. {CLICK} its weight.",
@@ -23,8 +23,8 @@ def edge_hint(session: Session, number: int) -> str:
     return hints[session.runs[number].run.config.model]
 
 
-def edge_title(session: Session, target: int, source: int) -> list[Part]:
-    """Which edge it is, and a button for the other direction where there is one."""
+def edge_title(session: Session, target: int, source: int) -> list[Content]:
+    """The ends of the edge, and a button for the opposite edge if there is one."""
     names = session.names[target], session.names[source]
     taker, giver = (html.Span(name, className="name") for name in names)
     if target == source:
@@ -34,8 +34,8 @@ def edge_title(session: Session, target: int, source: int) -> list[Part]:
     return [html.Span(["What ", taker, " takes from ", giver]), *([turn] if back else [])]
 
 
-def edge_panel(session: Session, number: int, target: int, source: int) -> list[Part]:
-    """The attention of one run's edge; for a model without it, the weight that the edge has."""
+def edge_panel(session: Session, number: int, target: int, source: int) -> list[Content]:
+    """The attention of an edge in one run; for a model without attention, the weight of the edge."""
     config = session.runs[number].run.config
     layers = session.attention(number, target, source)
     if layers is None:
@@ -43,7 +43,7 @@ def edge_panel(session: Session, number: int, target: int, source: int) -> list[
     last = layers[-1]
     mean = last.weight.mean(axis=0)  # [t]
     best = int(mean.argmax())
-    summary: list[Part] = [
+    summary: list[Content] = [
         f"In the last layer it takes {mean.sum():.0%} of what is there, the largest share ({mean[best]:.0%}) from ",
         step_mark(last.steps[best]),
         f", {step_words(last.steps[best])}, and refuses {last.refused.mean():.0%} ",
@@ -55,20 +55,21 @@ def edge_panel(session: Session, number: int, target: int, source: int) -> list[
     ]
 
 
-def step_mark(step: int) -> Part:
-    """A representation as the paper writes it."""
+def step_mark(step: int) -> Content:
+    """A representation h(s) in mathematical notation."""
     return html.Span(["h", html.Sup(f"({step})")], className="step", title=step_words(step))
 
 
 def step_words(step: int) -> str:
-    """
+    """A representation h(s) in words.
+
     >>> step_words(0), step_words(2)
     ('the projected features', 'the output of layer 2')
     """
     return f"the output of layer {step}" if step else "the projected features"
 
 
-def _layer_table(layer: LayerAttention) -> Part:
+def _layer_table(layer: LayerAttention) -> Content:
     head = html.Tr(
         [
             html.Th("head", scope="col"),
@@ -87,7 +88,7 @@ def _heads(layer: LayerAttention) -> list[tuple[np.ndarray, float]]:
     return [(weights, float(refused)) for weights, refused in zip(layer.weight, layer.refused, strict=True)]
 
 
-def _row(title: str, weights: np.ndarray, refused: float, kind: str | None = None) -> Part:
+def _row(title: str, weights: np.ndarray, refused: float, kind: str | None = None) -> Content:
     cells = [html.Td(f"{100 * share:.0f}", style={"--share": f"{share:.3f}"}) for share in weights]
     cells.append(html.Td(f"{100 * refused:.0f}", className="refused", style={"--share": f"{refused:.3f}"}))
     return html.Tr([html.Th(title, scope="row"), *cells], className=kind)
@@ -100,4 +101,4 @@ def _without_attention(session: Session, number: int, target: int, source: int) 
     adj = subject.inputs.adj
     here = (adj.col == source) & (adj.target == target)
     weight = float(adj.normalized("gcn").weight[here].sum())
-    return f"GCN does not choose: every layer takes the last representation with the fixed weight {weight:.3f}."
+    return f"GCN does not choose: every layer takes the latest representation with the fixed weight {weight:.3f}."

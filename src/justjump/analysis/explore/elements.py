@@ -13,13 +13,13 @@ LONGEST_LABEL = 16
 
 
 def elements(session: Session, number: int, around: Neighbourhood, shares: np.ndarray, highest: float) -> list[Element]:
-    """Nodes and edges of a neighbourhood, as one of the runs sees them.
+    """The nodes and edges of a neighbourhood in one of the runs.
 
     Args:
-        number: of the run
+        number: number of the run
         around: the neighbourhood; its first node is the centre
         shares: influence of each of its nodes on the centre ``[n]``
-        highest: the influence that has the full colour
+        highest: the influence that gets the full colour
     """
     positions = ring_positions(around.hops, around.edge_index)
     nodes = [
@@ -30,7 +30,7 @@ def elements(session: Session, number: int, around: Neighbourhood, shares: np.nd
 
 
 def edge_id(target: int, source: int) -> str:
-    """The same for both directions, which are drawn as one line."""
+    """The id of an edge: the same for both directions, which are drawn as one line."""
     return f"edge-{min(target, source)}-{max(target, source)}"
 
 
@@ -65,14 +65,14 @@ def _node(
 
 
 def _edges(session: Session, around: Neighbourhood) -> list[Element]:
-    """One line for each joined pair; clicking it asks what the node nearer to the centre takes from the other."""
+    """One line per connected pair; a click shows what the node nearer to the centre takes from the other."""
     pairs: dict[str, Element] = {}
     directed = not session.graph.is_undirected
     outermost_first = around.edge_index[:, np.argsort(-around.hops[around.edge_index[1]], kind="stable")]
     for source, target in around.nodes[outermost_first].T.tolist():
         if source == target:
             continue
-        pairs[edge_id(target, source)] = {  # the last one stays
+        pairs[edge_id(target, source)] = {  # the last direction wins
             "data": {
                 "id": edge_id(target, source),
                 "source": f"node-{source}",

@@ -1,4 +1,4 @@
-"""The page before anything is chosen."""
+"""The page before a node is chosen."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dash import dcc, html
 from dash_cytoscape import Cytoscape
 
 from justjump.analysis.explore.accuracy import accuracy_panel, disagreement_list
-from justjump.analysis.explore.panels import Part, go_button
+from justjump.analysis.explore.panels import Content, go_button
 from justjump.analysis.explore.session import Session
 
 LIVE: dict[str, Any] = {"aria-live": "polite"}
 COLOURINGS = {"influence": "influence", "predicted": "predicted class", "true": "true class"}
 
 
-def page(session: Session) -> Part:
-    """Everything that is there from the start; callbacks fill in the rest."""
+def page(session: Session) -> Content:
+    """Everything that the page shows from the start; callbacks fill in the rest."""
     numbers = range(len(session.runs))
     from_the_start = {"facts": _welcome(session), "list": disagreement_list(session)}
     from_the_start |= {f"accuracy-{number}": accuracy_panel(session, number) for number in numbers}
@@ -27,9 +27,9 @@ def page(session: Session) -> Part:
             dcc.Store(id="edge"),
             dcc.Store(id="theme"),
             dcc.Store(id="highest"),  # share of influence that has the full colour
-            # What explore.js draws, by the id of the element that it goes into.
-            *(dcc.Store(id=f"{kind}-parts") for kind in ("node", "edge", "legend")),
-            dcc.Store(id="first-parts", data=from_the_start),
+            # Contents that explore.js draws, by the id of the element that each goes into.
+            *(dcc.Store(id=f"{kind}-contents") for kind in ("node", "edge", "legend")),
+            dcc.Store(id="first-contents", data=from_the_start),
             _header(session),
             html.Main(
                 [
@@ -54,7 +54,7 @@ def page(session: Session) -> Part:
     )
 
 
-def _header(session: Session) -> Part:
+def _header(session: Session) -> Content:
     graph = session.graph
     counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {len(session.class_names)} classes"
     return html.Header(
@@ -62,7 +62,7 @@ def _header(session: Session) -> Part:
     )
 
 
-def _controls(session: Session) -> Part:
+def _controls(session: Session) -> Content:
     search = html.Div(
         [
             html.Label("Node", htmlFor="search"),
@@ -91,8 +91,8 @@ def _controls(session: Session) -> Part:
     return html.Section([search, hops, colouring], className="controls", **_label("What to show"))
 
 
-def _welcome(session: Session) -> list[Part]:
-    """The empty state, with some nodes to begin with."""
+def _welcome(session: Session) -> list[Content]:
+    """What the page says before a node is chosen: some nodes to begin with."""
     hub = int(session.degrees.argmax())
     listed = session.disagreements() if len(session.runs) == 2 else session.mistakes()
     starts = [html.Span(["the best connected one, ", go_button(session, hub)])]
@@ -104,7 +104,7 @@ def _welcome(session: Session) -> list[Part]:
     return [html.H2("Choose a node"), html.Span(f"Type its {session.handle}, or begin with"), *starts]
 
 
-def _graph_card(session: Session, number: int) -> Part:
+def _graph_card(session: Session, number: int) -> Content:
     graph = Cytoscape(
         id=f"graph-{number}",
         layout={"name": "preset", "fit": True, "padding": 18},
@@ -116,7 +116,7 @@ def _graph_card(session: Session, number: int) -> Part:
         autoungrabify=True,
         boxSelectionEnabled=False,
     )
-    label = f"Neighbourhood as {session.runs[number].title} sees it; the nodes and edges are listed below, too"
+    label = f"Neighbourhood as {session.runs[number].title} sees it; the nodes and edges are also listed below"
     return html.Article(
         [
             _title(session, number, None),
@@ -133,7 +133,7 @@ def _click_hint(session: Session, number: int) -> str:
     return f"Click a node to go there{shown.get(session.runs[number].run.config.model, '')}."
 
 
-def _edge_card(session: Session, number: int) -> Part:
+def _edge_card(session: Session, number: int) -> Content:
     is_dna = session.runs[number].run.config.model == "dna"
     return html.Article(
         [
@@ -145,19 +145,19 @@ def _edge_card(session: Session, number: int) -> Part:
     )
 
 
-def _influence_card(session: Session, number: int) -> Part:
+def _influence_card(session: Session, number: int) -> Content:
     return html.Article(
         [_title(session, number, "Influence"), html.Div(id=f"influence-{number}")], className="card influence-card"
     )
 
 
-def _accuracy_card(session: Session, number: int) -> Part:
+def _accuracy_card(session: Session, number: int) -> Content:
     return html.Article(
         [_title(session, number, "Accuracy"), html.Div(id=f"accuracy-{number}")], className="card accuracy-card"
     )
 
 
-def _title(session: Session, number: int, title: str | None) -> Part:
+def _title(session: Session, number: int, title: str | None) -> Content:
     name = html.Span(session.runs[number].title, className="run")
     return html.H3([title, name] if title else [name])
 

@@ -1,4 +1,4 @@
-"""Parts of the page. They are drawn by explore.js, because Dash is slow with a thousand components."""
+"""The contents of the page's panels. explore.js draws them, because Dash is slow with a thousand components."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from justjump.analysis.explore.session import Session
 from justjump.data import Split
 
 LISTED = 10  # most influential nodes
-Part = Any  # a Dash component or text
+Content = Any  # a Dash component or text
 
 
-def go_button(session: Session, node: int) -> Part:
-    """A node's name that leads to it."""
+def go_button(session: Session, node: int) -> Content:
+    """A button with a node's name that shows this node."""
     return html.Button(session.names[node], className="link", title="Show this node", **_data(node=node))
 
 
-def edge_button(text: str, title: str, target: int, source: int) -> Part:
-    """Shows what an edge attends to."""
+def edge_button(text: str, title: str, target: int, source: int) -> Content:
+    """A button that shows what an edge attends to."""
     return html.Button(text, className="small", title=title, **_data(target=target, source=source))
 
 
 def _data(**values: int) -> dict[str, Any]:
-    """What explore.js reads when the button is pressed."""
+    """Attributes that explore.js reads when the button is pressed."""
     return {f"data-{name}": str(value) for name, value in values.items()}
 
 
-def class_mark(session: Session, number: int) -> Part:
-    """A class by its colour and its name."""
+def class_mark(session: Session, number: int) -> Content:
+    """A class: its colour and its name."""
     swatch, name = ("unknown", "unknown") if number < 0 else (f"class-{number % 16}", session.class_names[number])
     return html.Span(
         [html.I(className=f"swatch {swatch}"), html.Span(name, className="class-name", title=name)], className="class"
     )
 
 
-def node_facts(session: Session, node: int, hops: int) -> list[Part]:
+def node_facts(session: Session, node: int, hops: int) -> list[Content]:
     """The line above the graphs: which node it is, and how much of its neighbourhood is drawn."""
     degree = int(session.degrees[node])
     facts = [
@@ -54,26 +54,27 @@ def node_facts(session: Session, node: int, hops: int) -> list[Part]:
     return [*facts, html.Span(f"{shown:,} node{'s' * (shown != 1)} within {hops} hop{'s' * (hops != 1)}")]
 
 
-def run_says(session: Session, number: int, node: int) -> list[Part]:
-    """What one run makes of a node."""
+def run_says(session: Session, number: int, node: int) -> list[Content]:
+    """What one run predicts for a node."""
     predicted, label = int(session.runs[number].predicted[node]), int(session.graph.labels[node])
     verdict = "" if label < 0 else "right" if predicted == label else "wrong"
     return [
         class_mark(session, predicted),
         html.Span(f"{session.confidence[number][node]:.0%} sure"),
         *([html.Span(verdict, className=f"verdict {verdict}")] if verdict else []),
-        *([html.Span(f"a {part} node", className="part")] if (part := _part(session.splits[number], node)) else []),
+        *([html.Span(f"a {role} node")] if (role := _role(session.splits[number], node)) else []),
     ]
 
 
-def _part(split: Split | None, node: int) -> str:
+def _role(split: Split | None, node: int) -> str:
+    """Whether a node was used for training, validation or test; empty if for none of them, or if that is not known."""
     if split is None:
         return ""
-    parts = {"training": split.train, "validation": split.val, "test": split.test}
-    return next((part for part, nodes in parts.items() if np.isin(node, nodes)), "")
+    roles = {"training": split.train, "validation": split.val, "test": split.test}
+    return next((role for role, nodes in roles.items() if np.isin(node, nodes)), "")
 
 
-def legend(session: Session, colouring: str, highest: float) -> list[Part]:
+def legend(session: Session, colouring: str, highest: float) -> list[Content]:
     """What the colours mean."""
     ring = html.Span([html.I(className="swatch ring"), "predicted wrongly"], className="class")
     if colouring == "influence":
@@ -85,8 +86,8 @@ def legend(session: Session, colouring: str, highest: float) -> list[Part]:
     return [*(class_mark(session, number) for number in range(len(session.class_names))), ring]
 
 
-def influence_list(session: Session, number: int, node: int, found: Influence) -> list[Part]:
-    """How far influence reaches, and the nodes that count most."""
+def influence_list(session: Session, number: int, node: int, found: Influence) -> list[Content]:
+    """The influence by distance, and the most influential nodes."""
     by_hop = np.bincount(found.hops, weights=found.share)
     bars = [
         html.Tr([html.Th(f"{hop} hop{'s' * (hop != 1)}", scope="row"), html.Td(_bar(share, by_hop.max()))])
@@ -117,14 +118,14 @@ def influence_list(session: Session, number: int, node: int, found: Influence) -
     ]
 
 
-def _bar(share: float, highest: float) -> Part:
+def _bar(share: float, highest: float) -> Content:
     width = 0.0 if highest <= 0 else 100 * share / highest
     return html.Span(
         [html.I(className="bar", style={"width": f"{width:.1f}%"}), html.Span(f"{share:.1%}")], className="measure"
     )
 
 
-def _head(titles: tuple[str, ...], wide: int | None = None) -> Part:
+def _head(titles: tuple[str, ...], wide: int | None = None) -> Content:
     return html.Thead(
         html.Tr([html.Th(t, scope="col", className="wide" if n == wide else None) for n, t in enumerate(titles)])
     )

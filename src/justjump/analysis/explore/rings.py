@@ -1,17 +1,17 @@
-"""Where the nodes of a neighbourhood are drawn: on rings, one a hop, each node near the one that it hangs on."""
+"""Positions of a neighbourhood's nodes: one ring per hop, each node near the one that it is connected to."""
 
 import numpy as np
 
-RING = 110.0  # between two rings
-SPACE = 30.0  # between two nodes on a ring
-WIDEST = np.pi  # sector of what hangs on one node; a wider one would lead edges across the centre
+RING = 110.0  # distance of two rings
+SPACE = 30.0  # distance of two nodes on a ring
+WIDEST = np.pi  # largest sector of one node: edges of a wider one would cross the centre
 
 
 def ring_positions(hops: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
     """Positions ``[n, 2]`` of nodes that are ``hops`` ``[n]`` steps from the centre.
 
-    ``edge_index`` ``[2, e]`` joins them by their places in ``hops``, in either direction. A node gets a sector of the
-    circle as large as the share of leaves that hang on it. A crowded ring is drawn as several.
+    ``edge_index`` ``[2, e]`` holds edges among them, as positions in ``hops``, in any direction. The sector of a node
+    is proportional to the number of leaves below it. A crowded ring is drawn as several rings.
 
     >>> ring_positions(np.array([0, 1, 1]), np.array([[0, 0], [1, 2]])).round()[:, 0]
     array([   0.,  110., -110.])
@@ -25,7 +25,7 @@ def ring_positions(hops: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
             leaves[node] = leaves[children].sum()
 
     start, width, angle = np.zeros(len(hops)), np.full(len(hops), 2 * np.pi), np.zeros(len(hops))
-    used = np.zeros(len(hops))  # part of each node's sector that its children have taken
+    used = np.zeros(len(hops))  # angle of each node's sector that its children have taken
     for node in order[1:]:
         above = parent[node]
         width[node] = width[above] * leaves[node] / leaves[above]
@@ -48,7 +48,7 @@ def ring_positions(hops: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
 
 
 def _parents(hops: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
-    """For each node one that is joined to it and a hop nearer to the centre ``[n]``; -1 for the centre."""
+    """For each node, a neighbour that is one hop nearer to the centre ``[n]``; -1 for the centre."""
     parent = np.full(len(hops), -1)
     for a, b in (edge_index, edge_index[::-1]):
         nearer = hops[a] == hops[b] - 1

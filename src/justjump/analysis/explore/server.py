@@ -1,4 +1,4 @@
-"""The page's server: this machine only, and nothing from anywhere else."""
+"""The server of the page. It answers this machine only, and loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def make_app(session: Session) -> Dash:
 
 
 def listen(app: Dash, port: int) -> BaseWSGIServer:
-    """A server at ``port`` of this machine (0: any free one) that has yet to be started."""
+    """A server at a port of this machine (0: any free port), ready to be started."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # no line for every request
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
         except OSError as error:
-            why = f"port {port} cannot be used ({error.strerror}): choose another, --port 0 takes a free one"
+            why = f"port {port} cannot be used ({error.strerror}): choose another; --port 0 takes a free one"
             raise OSError(why) from error
         listener.listen()
         # The server has its own copy of the socket.
@@ -73,7 +73,7 @@ def serve(session: Session, port: int) -> None:
 
 
 def _refuse_other_hosts() -> None:
-    """A foreign page must not reach this server under a name of its own that leads to 127.0.0.1."""
+    """Refuse requests under other host names: another site could make its name point to 127.0.0.1."""
     if request.host.rsplit(":", 1)[0] not in (HOST, "localhost"):
         abort(403)
 
@@ -85,6 +85,6 @@ def _keep_to_itself(response: Response) -> Response:
 
 
 def _show_error(error: Exception) -> None:
-    """What went wrong in a callback goes to the page, and to the terminal."""
+    """Show an error of a callback on the page and on the terminal."""
     print(f"error: {error}", file=sys.stderr)
     set_props("message", {"children": f"That did not work: {error}"})

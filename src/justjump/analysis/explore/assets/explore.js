@@ -36,13 +36,13 @@
     ];
   }
 
-  // A part is text, a list of parts, or an element as Dash writes it. Text stays text, whatever is in it.
-  function build(part) {
-    if (part === null || part === undefined) return [];
-    if (Array.isArray(part)) return part.flatMap(build);
-    if (typeof part !== "object") return [document.createTextNode(part)];
-    const { children, className, style = {}, ...attributes } = part.props;
-    const element = document.createElement(part.type);
+  // Content is text, a list of contents, or an element as Dash writes it. Text stays text, whatever is in it.
+  function build(content) {
+    if (content === null || content === undefined) return [];
+    if (Array.isArray(content)) return content.flatMap(build);
+    if (typeof content !== "object") return [document.createTextNode(content)];
+    const { children, className, style = {}, ...attributes } = content.props;
+    const element = document.createElement(content.type);
     if (className) element.className = className;
     Object.entries(style).forEach(([name, value]) => element.style.setProperty(name, value));
     Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
@@ -54,9 +54,10 @@
   const refit = new ResizeObserver((changed) =>
     changed.forEach(({ target }) => target._cyreg?.cy.resize().fit(undefined, PADDING)));
 
-  function draw(parts) {
+  function draw(contents) {
     document.querySelectorAll("[id^='graph-']").forEach((graph) => refit.observe(graph));
-    Object.entries(parts || {}).forEach(([id, part]) => document.getElementById(id).replaceChildren(...build(part)));
+    Object.entries(contents || {}).forEach(([id, content]) =>
+      document.getElementById(id).replaceChildren(...build(content)));
   }
 
   const set = (id, data) => window.dash_clientside.set_props(id, { data });

@@ -1,0 +1,80 @@
+"""Which graph a job is about, without the graph itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from justjump.data import NAMES, Graph, load, read_graph
+from justjump.experiments import paper
+from justjump.train.inputs import graph_hash
+
+# The jobs on one graph share it, and one process may work on all eight datasets.
+CACHED_GRAPHS = 8
+
+
+@dataclass(frozen=True)
+class GraphSpec:
+    """One of the paper's datasets, or a user's file or folder."""
+
+    dataset: str | None = None
+    path: str | None = None
+    data_dir: str | None = None
+    directed: bool = False
+
+    @classmethod
+    def named(cls, text: str, data_dir: str | Path | None = None, directed: bool = False) -> GraphSpec:
+        """The graph that a text stands for: a path if that exists, else a dataset's name."""
+        if Path(text).exists() and text in NAMES:
+            raise ValueError(f"{text} is a dataset and a path here: write ./{text} for the path")
+        looks_like_path = Path(text).exists() or (text not in NAMES and ("/" in text or text.endswith(".npz")))
+        if looks_like_path:
+            return cls(path=text, directed=directed)
+        if directed:
+            raise ValueError(f"--directed is for a graph of your own, and {text} is a dataset")
+        return cls(dataset=text, data_dir=None if data_dir is None else str(data_dir))
+
+    def load(self) -> Graph:
+        """The graph, read once per process."""
+        return _load(self)
+
+    @property
+    def name(self) -> str:
+        """A dataset's name; a user's graph is named by its content, so that a changed file is another graph."""
+        return self.dataset or f"graph-{_content_hash(self)[:16]}"
+
+    @property
+    def label(self) -> str:
+        """What people call the graph: a dataset's name, or the name of a user's file or folder."""
+        return self.dataset or Path(self.path or "").resolve().name.removesuffix(".npz")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of nodes and of undirected edges."""
+        if self.dataset in paper.DATASETS:
+            return paper.DATASETS[self.dataset].nodes, paper.DATASETS[self.dataset].edges
+        graph = self.load()
+        return graph.num_nodes, graph.num_edges
+
+
+_received: dict[GraphSpec, Graph] = {}
+
+
+def provide_graph(spec: GraphSpec, graph: Graph) -> None:
+    """From now on, ``spec.load()`` returns this graph: the machine of a cluster may not have its files."""
+    _received.setdefault(spec, graph)
+
+
+@lru_cache(maxsize=CACHED_GRAPHS)
+def _load(spec: GraphSpec) -> Graph:
+    if spec in _received:
+        return _received[spec]
+    if spec.path is not None:
+        return read_graph(spec.path, spec.directed)
+    return load(spec.dataset or "", spec.data_dir)
+
+
+@lru_cache(maxsize=CACHED_GRAPHS)
+def _content_hash(spec: GraphSpec) -> str:
+    return graph_hash(spec.load())

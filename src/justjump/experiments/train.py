@@ -1,0 +1,112 @@
+"""Train one network on several splits."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from justjump.data import Graph
+from justjump.experiments.display import RunsDisplay
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Done, Event, Failed, Job
+from justjump.experiments.local import run_here, run_in_workers, worker_count
+from justjump.experiments.summary import Summary
+from justjump.experiments.words import count
+from justjump.files import make_folder, replace_file
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, RunError
+from justjump.train.tensorboard import check_log_folder
+
+SUMMARY_FILE = "summary.json"
+
+
+def train(
+    spec: GraphSpec,
+    config: ModelConfig,
+    protocol: Protocol,
+    *,
+    splits: int,
+    seed: int,
+    jobs: int,
+    output: Path | None,
+    tensorboard: Path | None,
+    as_json: bool,
+) -> None:
+    """Train on several splits, print the accuracy over them, and write it to the folder ``output``."""
+    graph = spec.load()  # an error in it shows before workers start
+    if splits > 1 and graph.masks is not None:
+        print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
+    if output is not None:
+        make_folder(output, "--output")
+    if tensorboard is not None:
+        check_log_folder(tensorboard)
+    todo = [
+        Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard))
+        for number in range(seed, seed + splits)
+    ]
+    results, seconds = run_jobs(todo, [f"split {job.seed}" for job in todo], jobs)
+    done = [result for result in results if result["finished"]]
+    summary = _report(graph, config, protocol, done, seconds)
+    if output is not None and done:
+        text = json.dumps(summary, indent=2) + "\n"
+        replace_file(output / SUMMARY_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+    if as_json:
+        print(json.dumps(summary))
+    elif done:
+        print(f"accuracy: {Summary.of(done) or 'there are no test nodes'}")
+    if len(done) < splits:
+        what_is_left = f"the same command goes on from {output}" if output else "nothing was saved (no --output)"
+        print(f"stopped after {len(done)} of {count(splits, 'split')}: {what_is_left}", file=sys.stderr)
+        sys.exit(130)
+
+
+def _report(
+    graph: Graph, config: ModelConfig, protocol: Protocol, results: Sequence[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    summary = Summary.of(results)
+    return {
+        "dataset": graph.name,
+        "accuracy_mean": summary and summary.mean,
+        "accuracy_std": summary and summary.std,
+        "splits": len(results),
+        "config": {**asdict(config), "protocol": asdict(protocol)},
+        "seconds": seconds,
+        "runs": [
+            {key: result[key] for key in ("seed", "epochs", "best_epoch", "seconds")}
+            | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
+            for result in results
+        ],
+    }
+
+
+def run_jobs(todo: Sequence[Job], titles: Sequence[str], jobs: int) -> tuple[list[dict[str, Any]], float]:
+    """Run jobs with progress on the terminal; the first failure ends all.
+
+    Returns:
+        the results of the jobs that ended, in the order of the jobs, and the seconds that it took
+    """
+    start = time.perf_counter()
+    results: dict[int, dict[str, Any]] = {}
+    with RunsDisplay(todo, titles, worker_count(jobs)) as display:
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, Failed):
+                raise RunError(event.message)
+            if isinstance(event, Done):
+                results[event.job] = event.result
+            display(event)
+
+        if worker_count(jobs) > 1 and len(todo) > 1:
+            run_in_workers(todo, worker_count(jobs), on_event)
+        else:
+            run_here(todo, on_event)
+    return [results[number] for number in sorted(results)], time.perf_counter() - start
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,66 @@
+"""Which network: the options of every model that the paper compares."""
+
+# ruff: noqa: RUF009 - an option is a field, not a value
+
+from dataclasses import dataclass
+from typing import Literal
+
+from justjump.nn.sizes import check_sizes
+from justjump.options import check_types, documented, option
+
+Model = Literal["dna", "gcn", "gat"]
+Jump = Literal["none", "concat", "pool", "lstm"]
+Update = Literal["none", "skip", "gru"]
+
+
+@documented
+@dataclass(frozen=True)
+class ModelConfig:
+    """One network of the paper.
+
+    Layers are counted from 1 to T. The projected features are h(0), and the output of layer t is h(t).
+
+    >>> ModelConfig(heads=8, groups=6)
+    Traceback (most recent call last):
+    ValueError: groups=6 does not divide hidden=128: choose one of 1, 2, 4, 8, 16, 32, 64, 128
+    """
+
+    model: Model = option("dna", "Kind of layer.")
+    layers: int = option(4, "Number of graph layers T.")
+    hidden: int = option(128, "Size d of every representation.")
+    heads: int = option(8, "Number of attention heads (dna, gat).")
+    groups: int = option(16, "Number of groups of the projections.")
+    jump: Jump = option("none", "Jumping knowledge over all representations.")
+    jump_input: bool = option(True, "Jumping knowledge takes the projected features h(0), too.")
+    update: Update = option("none", "How a layer's output is merged with its input.")
+    dropout: float = option(0.5, "Dropout before and after the graph layers.")
+    input_dropout: float = option(0.5, "Dropout on the input features.")
+    attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).")
+    window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
+    keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
+
+    def __post_init__(self) -> None:
+        from justjump.ops.dropout import dropout_threshold  # torch, which the help of a command does not wait for
+
+        check_types(self)
+        if self.layers < 1:
+            raise ValueError(f"layers={self.layers} must be at least 1")
+        if self.keep_first and self.window is None:
+            raise ValueError("keep_first=True needs a window: without one all representations are attended to")
+        if self.window is not None and self.model != "dna":
+            raise ValueError(f"window={self.window} needs model='dna', not {self.model!r}")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"window={self.window} must be at least 1")
+        check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
+        for rate in (self.dropout, self.input_dropout, self.attention_dropout):
+            dropout_threshold(rate)
+
+    @property
+    def notation(self) -> str:
+        """As the paper writes it: layers / hidden / groups, and heads where the model has them.
+
+        >>> ModelConfig("gcn", layers=1).notation, ModelConfig("gat", layers=3).notation
+        ('1/128/16', '3/128/16/8')
+        """
+        sizes = [self.layers, self.hidden, self.groups] + ([] if self.model == "gcn" else [self.heads])
+        return "/".join(map(str, sizes))

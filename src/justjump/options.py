@@ -1,0 +1,60 @@
+"""Options of networks and of training, declared once for Python, the command line and the documentation.
+
+An option is a field of a dataclass: its type, its default and its help stand beside each other.
+"""
+
+import inspect
+from dataclasses import Field, field, fields
+from numbers import Integral, Real
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def option(default: T, help: str, *, in_commands: bool = True) -> T:
+    """A field of a dataclass with a sentence about it; commands offer it unless ``in_commands`` is False."""
+    return field(default=default, metadata={"help": help, "in_commands": in_commands})
+
+
+def command_options(kind: Any) -> list[Field[Any]]:
+    """The fields of a dataclass that commands offer."""
+    return [one for one in fields(kind) if one.metadata["in_commands"]]
+
+
+def documented(kind: type[T]) -> type[T]:
+    """Write the help of each field into the docstring of a dataclass."""
+    lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:"]
+    types = get_type_hints(kind)
+    for one in fields(kind):  # type: ignore[arg-type]
+        text = one.metadata["help"]
+        if get_origin(types[one.name]) is Literal:
+            text = f"{text.rstrip('.')} ({', '.join(f'``{choice!r}``' for choice in get_args(types[one.name]))})."
+        lines.append(f"    {one.name}: {text}")
+    kind.__doc__ = "\n".join(lines)
+    return kind
+
+
+def check_types(options: Any) -> None:
+    """Give numbers and flags of a frozen dataclass the types that it declares.
+
+    Raises TypeError for a value of another type, and ValueError for a value that is none of the choices of a Literal.
+
+    >>> from justjump.nn import ModelConfig
+    >>> ModelConfig(layers="2")
+    Traceback (most recent call last):
+    TypeError: layers='2' is of type str, expected an int
+    """
+    for name, kind in get_type_hints(type(options)).items():
+        value = getattr(options, name)
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(get_args(kind))}")
+        if kind == int | None and value is not None:
+            kind = int
+        if kind is bool and not isinstance(value, bool):
+            raise TypeError(f"{name}={value!r} is of type {type(value).__name__}, expected True or False")
+        if kind not in (int, float):
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+            wanted = "an int" if kind is int else "a float"
+            raise TypeError(f"{name}={value!r} is of type {type(value).__name__}, expected {wanted}")
+        object.__setattr__(options, name, kind(value))
