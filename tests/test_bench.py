@@ -18,7 +18,7 @@ def test_both_sides_compute_the_same(name: str) -> None:
     outputs = []
     for side in ("ours", "pyg"):
         step = build(CASES[name], side, graph)
-        step.layer.eval()
+        step.layer.eval()  # type: ignore[attr-defined]
         with torch.no_grad():
             outputs.append(step())
     torch.testing.assert_close(*outputs, rtol=1e-4, atol=1e-4)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ COMMANDS = ["train", "predict", "datasets", "demo", "info", "bench", "reproduce"
 COMMANDS += ["influence", "attention", "explore"]
 
 
-def justjump(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
+def justjump(*arguments: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "justjump", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **kwargs)
 
@@ -179,7 +180,7 @@ def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in done.stderr
 
 
-def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: object) -> subprocess.Popen[str]:
+def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: Any) -> subprocess.Popen[str]:
     settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
     arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", splits]
     command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]

@@ -17,9 +17,10 @@ from justjump.analysis.attention_statistics import By
 from justjump.analysis.figures import layout
 from justjump.analysis.receptive_field import effective_receptive_field
 from justjump.analysis.subject import open_subjects, pick_node
-from justjump.cli import app
+from justjump.cli.app import app
 from justjump.data import load
 from justjump.nn import ModelConfig
+from justjump.ops import SparseMatrix
 from justjump.train import Protocol, RunError, fit, prepare
 
 
@@ -126,7 +127,10 @@ def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
     protocol = Protocol(max_epochs=1, normalize_features=True)
     fit(cora, ModelConfig("gcn", layers=1, hidden=16), protocol, output=tmp_path)
     _, (subject,) = open_subjects([tmp_path], None, False, None)
-    torch.testing.assert_close(subject.inputs.x.weight, prepare(cora, normalize_features=True).x.weight)
+    found, expected = subject.inputs.x, prepare(cora, normalize_features=True).x
+    assert isinstance(found, SparseMatrix)
+    assert isinstance(expected, SparseMatrix)
+    torch.testing.assert_close(found.weight, expected.weight)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +220,7 @@ def test_classes_need_labels(people_run: Path, tmp_path: Path) -> None:
 
 
 def test_help_is_easy_to_read() -> None:
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     texts = {}
     for name in ("influence", "attention", "explore"):
         command = group.commands[name]

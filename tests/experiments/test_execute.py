@@ -174,8 +174,10 @@ def test_a_user_s_graph_is_named_by_its_content(tmp_path: Path) -> None:
     for name, value in (("a", 1.0), ("b", 1.0), ("c", 2.0)):
         adjacency, features = csr_matrix(np.eye(3, k=1)), csr_matrix(value * np.eye(3))
         parts = {"adj": adjacency, "attr": features}
-        arrays = {f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")}
-        shapes = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
+        arrays: dict[str, Any] = {
+            f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")
+        }
+        shapes: dict[str, Any] = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
         np.savez(tmp_path / f"{name}.npz", **arrays, **shapes, labels=np.array([0, 1, 1]))
     first, copy, other = (Job(Source(path=str(tmp_path / f"{name}.npz")), SMALL, SHORT, 0) for name in "abc")
     assert first.key == copy.key

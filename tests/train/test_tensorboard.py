@@ -58,7 +58,9 @@ def test_curves_settings_and_test_accuracy(tmp_path: Path) -> None:
     for curve in CURVES:
         assert [step for step, _ in points[curve]] == [1, 2, 3, 4, 5, 6]
     assert dict(points["loss/val"])[run.best_epoch] == pytest.approx(run.val_loss)
-    assert points["accuracy/test"] == [(run.best_epoch, pytest.approx(run.test_accuracy))]
+    ((epoch, accuracy),) = points["accuracy/test"]
+    assert epoch == run.best_epoch
+    assert accuracy == pytest.approx(run.test_accuracy)
     assert "_hparams_/session_start_info" in points
 
 

@@ -54,7 +54,7 @@ class Page:
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
-    def wait(self, condition: Callable[[], object]) -> None:
+    def wait(self, condition: Callable[..., object]) -> None:
         WebDriverWait(self.browser, 20, poll_frequency=0.05).until(lambda _: condition())
 
     def find(self, name: str) -> WebElement:
