@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The environment variable, unlike the option, also reaches the build of the package itself.
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard csrc/*)
+KERNELS := $(shell find csrc -name '*.cpp' -o -name '*.h')
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(KERNELS)
 
-.PHONY: help demo test setup docs bench sanitize clean
+.PHONY: help demo lint check test setup docs bench dist sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -14,10 +15,16 @@ help:  ## list the targets
 demo: $(VENV)/.installed  ## train DNA and GCN on Cora over 10 splits, beside the paper's figures
 	@$(BIN)/justjump demo
 
-test: $(VENV)/.test-installed  ## lint, types and the whole test suite
+lint: $(VENV)/.test-installed  ## style and types of Python and C++
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 	@$(BIN)/mypy
+
+check: lint  ## lint and the tests that together take less than a minute
+	@$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+test: lint  ## lint and the whole test suite
 	@$(BIN)/python -m pytest -n 2 -q
 
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv

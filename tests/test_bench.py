@@ -37,6 +37,7 @@ def test_work_counts_edges_times_steps() -> None:
     assert work("gcn-computers") == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_command() -> None:
     done = justjump("bench", "layer-cora", "--repetitions", "1", "--threads", "1", "--json")
     assert done.returncode == 0, done.stderr
@@ -48,6 +49,7 @@ def test_command() -> None:
     assert justjump("bench", "nothing").returncode == 2
 
 
+@pytest.mark.slow
 def test_info() -> None:
     facts = json.loads(justjump("info", "--json").stdout)
     if native.available():

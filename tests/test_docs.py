@@ -66,6 +66,7 @@ def _lines(page: Path, first: str) -> list[list[str]] | list[str]:
     return python_blocks(page) if first == "python" else [words for words in shell_lines(page) if words[0] == first]
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     site = tmp_path / "html"
     options = ["-c", "docs", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
@@ -134,6 +135,7 @@ def scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", some_pages("python"), ids=name)
 def test_python_examples_run(page: Path, scope: dict[str, object], cora_run: Run) -> None:
     blocks = python_blocks(page)

@@ -14,6 +14,7 @@ def python_blocks(path: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_training_on_own_data_takes_six_lines(capsys: pytest.CaptureFixture[str]) -> None:
     block = python_blocks(ROOT / "README.md")[0]
     assert len([line for line in block.splitlines() if line.strip()]) <= 6

@@ -40,6 +40,7 @@ def overlap(first: Text, second: Text) -> bool:
     return bool(first.get_window_extent().overlaps(second.get_window_extent()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "arguments"),
     [

@@ -70,6 +70,7 @@ def test_same_seed_gives_the_same_bits(cora: Graph, model: Model) -> None:
     assert not torch.equal(weights(first)["lin_in.weight"], weights(other)["lin_in.weight"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["dna", "gcn", "gat"])
 def test_any_number_of_threads_gives_the_same_bits(cora: Graph, model: Model) -> None:
     config = replace(SMALL, model=model)

@@ -149,6 +149,7 @@ def train(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
 
 
+@pytest.mark.slow
 def test_the_command_logs_every_split(tmp_path: Path) -> None:
     done = train("--splits", "2", "--jobs", "2", "--tensorboard", "logs", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -159,6 +160,7 @@ def test_the_command_logs_every_split(tmp_path: Path) -> None:
         assert "accuracy/test" in read(folder)
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path) -> None:
     stub = tmp_path / "missing" / "tensorboard" / "__init__.py"
     stub.parent.mkdir(parents=True)

@@ -19,6 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from justjump.analysis.explore import Session, make_app, open_session
 from justjump.analysis.explore.server import listen
 
+pytestmark = pytest.mark.slow
+
 HUB = "163"
 DESKTOP, PHONE = (1400, 1000), (390, 844)
 # Where an element of a graph is, from the middle of the graph.
