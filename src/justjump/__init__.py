@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from justjump.ops import Adjacency
     from justjump.train import Protocol, Run, fit
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "Adjacency",
@@ -37,9 +37,21 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name in ("analysis", "data", "nn", "ops", "train"):
         return import_module(f"justjump.{name}")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
     raise AttributeError(f"module 'justjump' has no attribute {name!r}")
+
+
+def _version() -> str:
+    """The version that pyproject.toml states, as it was installed."""
+    from importlib.metadata import PackageNotFoundError, version  # takes a while to import
+
+    try:
+        return version("justjump")
+    except PackageNotFoundError:  # the sources alone, on PYTHONPATH
+        return "unknown"
