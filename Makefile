@@ -36,8 +36,12 @@ docs: $(VENV)/.test-installed  ## build the site into build/docs
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
 	@$(BIN)/justjump bench $(ARGS)
 
+dist: $(VENV)/.test-installed  ## build an sdist and, from it, a wheel into dist, and check both
+	@rm -rf dist
+	@PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist
+	@$(BIN)/python -m twine check --strict dist/*
+
 sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and undefined behaviour sanitizers
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt cmake ninja
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DJUSTJUMP_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 	@$(BIN)/cmake --build build/sanitize
 	@rm -rf build/sanitized && mkdir build/sanitized && cp -r src/justjump build/sanitized/ && rm -f build/sanitized/justjump/_native* \
@@ -46,7 +50,7 @@ sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and und
 	  PYTHONPATH=build/sanitized:tests $(BIN)/python scripts/sanitized_tests.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 10) else f"Python 3.10 or newer is needed, $(PYTHON) is {v.major}.{v.minor}: set PYTHON=...")'
