@@ -130,6 +130,7 @@ def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_help_lists_commands_in_order_and_what_may_be_chosen() -> None:
     listed = justjump("--help").stdout.split("Commands:")[1].split("\n  ")
     assert [line.split()[0] for line in listed[1:4]] == ["train", "predict", "explore"]

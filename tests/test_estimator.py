@@ -37,6 +37,7 @@ def fitted() -> DNAClassifier:
     return DNAClassifier(**SMALL).fit(two_rings())
 
 
+@pytest.mark.slow
 def test_five_lines_on_cora() -> None:
     model = justjump.DNAClassifier(layers=2, hidden=64)
     model.fit("cora")

@@ -77,6 +77,7 @@ def test_all_nodes_go_to_a_table(runs: tuple[Path, Path], tmp_path: Path, capsys
     assert {path.suffix for path in tmp_path.iterdir()} == {".parquet", ".png", ".pdf", ".svg"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "rows"), [("all", 3), ("head", 24), ("class", 21), ("layer", 5)])
 def test_attention_goes_to_a_picture_and_a_table(runs: tuple[Path, Path], tmp_path: Path, by: By, rows: int) -> None:
     commands.attention(runs[0], by, None, tmp_path / "boxes.png", None, None, False, None)
@@ -236,6 +237,7 @@ def test_a_missing_extra_is_named(runs: tuple[Path, Path], tmp_path: Path, monke
         commands.attention(runs[0], "all", None, tmp_path / "x", None, None, False, None)
 
 
+@pytest.mark.slow
 def test_the_library_itself_needs_no_extra() -> None:
     blocked = "import sys; sys.modules.update(dict.fromkeys(['pandas', 'pyarrow', 'matplotlib', 'networkx']))"
     code = f"{blocked}; import justjump.analysis; print(justjump.analysis.influence.__name__)"
