@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The environment variable, unlike the option, also reaches the build of the package itself.
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard csrc/*)
+KERNELS := $(shell find csrc -name '*.cpp' -o -name '*.h')
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(KERNELS)
 
-.PHONY: help demo test setup docs bench sanitize clean
+.PHONY: help demo lint check test setup docs bench dist sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -14,10 +15,16 @@ help:  ## list the targets
 demo: $(VENV)/.installed  ## train DNA and GCN on Cora over 10 splits, beside the paper's figures
 	@$(BIN)/justjump demo
 
-test: $(VENV)/.test-installed  ## lint, types and the whole test suite
+lint: $(VENV)/.test-installed  ## style and types of Python and C++
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 	@$(BIN)/mypy
+
+check: lint  ## lint and the tests that together take less than a minute
+	@$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+test: lint  ## lint and the whole test suite
 	@$(BIN)/python -m pytest -n 2 -q
 
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv
@@ -29,8 +36,12 @@ docs: $(VENV)/.test-installed  ## build the site into build/docs
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
 	@$(BIN)/justjump bench $(ARGS)
 
+dist: $(VENV)/.test-installed  ## build an sdist and, from it, a wheel into dist, and check both
+	@rm -rf dist
+	@PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist
+	@$(BIN)/python -m twine check --strict dist/*
+
 sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and undefined behaviour sanitizers
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt cmake ninja
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DJUSTJUMP_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 	@$(BIN)/cmake --build build/sanitize
 	@rm -rf build/sanitized && mkdir build/sanitized && cp -r src/justjump build/sanitized/ && rm -f build/sanitized/justjump/_native* \
@@ -39,7 +50,7 @@ sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and und
 	  PYTHONPATH=build/sanitized:tests $(BIN)/python scripts/sanitized_tests.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 10) else f"Python 3.10 or newer is needed, $(PYTHON) is {v.major}.{v.minor}: set PYTHON=...")'

@@ -5,6 +5,7 @@ python scripts/draw_operator.py [FILE]
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import torch
@@ -115,7 +116,7 @@ def draw_equations(ax: Axes) -> None:
         ax.text(MESSAGE, y, text, color=INK, size=14, ha="left", va="center")
 
 
-CENTRE = {"ha": "center", "va": "center", "zorder": 6}
+CENTRE: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 6}
 
 
 def gauge(ax: Axes, x: float, y: float, share: float, color: str, dashed: bool = False) -> None:
@@ -150,7 +151,8 @@ def arrow(start: tuple[float, float], end: tuple[float, float], color: str, widt
 def main() -> None:
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
     # Text as outlines: the same in every browser. A fixed salt: the same file from every run.
-    style = {"svg.fonttype": "path", "svg.hashsalt": "justjump", "mathtext.fontset": "cm", "font.family": "DejaVu Sans"}
+    style: dict[Any, Any] = {"svg.fonttype": "path", "svg.hashsalt": "justjump"}
+    style |= {"mathtext.fontset": "cm", "font.family": "DejaVu Sans"}
     with mpl.rc_context(style):
         draw().savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None, dpi=110)
 

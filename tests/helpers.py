@@ -1,7 +1,12 @@
 """Graphs and comparisons that many tests share."""
 
+from typing import Any
+
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
+
+from justjump.data import Graph
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
 
@@ -35,3 +40,9 @@ def gradients(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     direction = torch.randn(out.shape, generator=generator, dtype=out.dtype)
     grads = torch.autograd.grad((out * direction).sum(), inputs, allow_unused=True)
     return [torch.zeros_like(x) if g is None else g for x, g in zip(inputs, grads, strict=True)]
+
+
+def sparse_features(graph: Graph) -> Any:
+    """The features of a graph that has sparse ones."""
+    assert isinstance(graph.features, csr_matrix)
+    return graph.features

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ COMMANDS = ["train", "predict", "datasets", "demo", "info", "bench", "reproduce"
 COMMANDS += ["influence", "attention", "explore"]
 
 
-def justjump(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
+def justjump(*arguments: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "justjump", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **kwargs)
 
@@ -37,6 +38,7 @@ def test_help_shows_an_example(command: str) -> None:
     assert f"Example: justjump {command}" in done.stdout
 
 
+@pytest.mark.slow
 def test_train_prints_the_accuracy() -> None:
     done = justjump("train", "--dataset", "cora", *QUICK, "--splits", "2", "--jobs", "1")
     assert done.returncode == 0, done.stderr
@@ -44,6 +46,7 @@ def test_train_prints_the_accuracy() -> None:
     assert "[2/2] split 1: test accuracy" in done.stderr
 
 
+@pytest.mark.slow
 def test_json_and_any_number_of_jobs() -> None:
     reports = []
     for jobs in ("1", "2"):
@@ -60,6 +63,7 @@ def test_json_and_any_number_of_jobs() -> None:
     assert reports[0]["accuracy_std"] == pytest.approx(np.std(accuracies[0], ddof=1))
 
 
+@pytest.mark.slow
 def test_train_then_predict_on_own_graph(tmp_path: Path) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()
@@ -80,6 +84,7 @@ def test_train_then_predict_on_own_graph(tmp_path: Path) -> None:
     assert all(0.5 <= float(row["probability"]) <= 1 for row in rows)
 
 
+@pytest.mark.slow
 def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "JUSTJUMP_DATA": str(tmp_path)}
     done = justjump("datasets", "--json", env=environment)
@@ -89,6 +94,7 @@ def test_datasets_without_a_folder_downloads_nothing(tmp_path: Path) -> None:
     assert "2,708 / 5,278 / 1,433 / 7" in justjump("datasets", env=environment).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -124,6 +130,7 @@ def test_errors_are_one_line_and_exit_code_2(arguments: list[str], message: str,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_help_lists_commands_in_order_and_what_may_be_chosen() -> None:
     listed = justjump("--help").stdout.split("Commands:")[1].split("\n  ")
     assert [line.split()[0] for line in listed[1:4]] == ["train", "predict", "explore"]
@@ -142,6 +149,7 @@ def test_no_command_shows_the_help_and_version_works() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", justjump("--version").stdout)
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_give_the_same_predictions(tmp_path: Path) -> None:
     predictions = {}
     for name, columns in {"a": ["id", "label", "x", "y"], "b": ["y", "id", "x"]}.items():
@@ -161,6 +169,7 @@ def test_columns_in_another_order_give_the_same_predictions(tmp_path: Path) -> N
     assert predictions["a"] == predictions["b"]
 
 
+@pytest.mark.slow
 def test_output_may_be_a_pipe_or_a_link(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert justjump("train", "--dataset", "cora", "--model", "gcn", *QUICK, "--output", str(run)).returncode == 0
@@ -173,13 +182,14 @@ def test_output_may_be_a_pipe_or_a_link(tmp_path: Path) -> None:
     assert done.stdout.startswith("node,class,probability")
 
 
+@pytest.mark.slow
 def test_debug_shows_the_traceback() -> None:
     done = justjump("train", "--dataset", "cora", "--groups", "6", "--debug")
     assert done.returncode != 0
     assert "Traceback" in done.stderr
 
 
-def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: object) -> subprocess.Popen[str]:
+def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: Any) -> subprocess.Popen[str]:
     settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
     arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", splits]
     command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]
@@ -192,6 +202,7 @@ def wait_for_first_epoch(process: subprocess.Popen[str], output: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_splits_that_have_not_begun(tmp_path: Path) -> None:
     process = start_training(tmp_path, "2", splits="9")
     wait_for_first_epoch(process, tmp_path)
@@ -202,6 +213,7 @@ def test_ctrl_c_ends_splits_that_have_not_begun(tmp_path: Path) -> None:
     assert errors.count("stopping: running jobs end after their epoch") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_split_that_is_finished_is_said_to_be_there(tmp_path: Path, jobs: str) -> None:
     asked = ["train", "--dataset", "cora", *QUICK, "--jobs", jobs, "--output", str(tmp_path), "--splits"]
@@ -212,6 +224,7 @@ def test_a_split_that_is_finished_is_said_to_be_there(tmp_path: Path, jobs: str)
     assert re.search(r"\[4/4\] split 3: test accuracy .* after 3 epochs", again)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     process = start_training(tmp_path, "2", start_new_session=True)
     time.sleep(3)
@@ -222,6 +235,7 @@ def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     assert "SpawnProcess" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path, jobs: str) -> None:
     whole = start_training(tmp_path / "whole", jobs)
@@ -243,6 +257,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path,
             assert (b.model.state_dict()[name] == value).all()
 
 
+@pytest.mark.slow
 def test_predictions_for_an_embedded_dataset(tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = justjump("train", "--dataset", "cora", "--model", "gcn", *QUICK, "--output", str(run))

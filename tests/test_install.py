@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 RUN = """
@@ -21,6 +23,7 @@ print(DNAConv(8, heads=2)(torch.ones(3, 2, 8), torch.tensor([[0, 1], [1, 2]])).s
 """
 
 
+@pytest.mark.slow
 def test_install_without_a_compiler(tmp_path: Path) -> None:
     environment = {**os.environ, "CXX": "/nonexistent/c++", "CC": "/nonexistent/cc"}
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from justjump.ops import Adjacency
     from justjump.train import Protocol, Run, fit
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "Adjacency",
@@ -41,6 +41,18 @@ _lazy = lazy_names(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name in ("analysis", "data", "nn", "ops", "train"):
         return import_module(f"justjump.{name}")
     return _lazy(name)
+
+
+def _version() -> str:
+    """The version that pyproject.toml states, as it was installed."""
+    from importlib.metadata import PackageNotFoundError, version  # takes a while to import
+
+    try:
+        return version("justjump")
+    except PackageNotFoundError:  # the sources alone, on PYTHONPATH
+        return "unknown"

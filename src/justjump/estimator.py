@@ -161,7 +161,7 @@ class DNAClassifier:
         return hasattr(self, "run_")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags  # type: ignore[import-untyped]
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
 
         return Tags(
             estimator_type="classifier", target_tags=TargetTags(required=False), classifier_tags=ClassifierTags()

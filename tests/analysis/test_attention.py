@@ -1,5 +1,7 @@
 """Attention weights of edges, and their distribution."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from justjump.analysis import attention_blocks, edge_attention
 from justjump.analysis import attention_statistics as statistics
 from justjump.analysis.attention_statistics import Box, By, attention_statistics
 from justjump.data import Graph
-from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn import DNAConv, ModelConfig, NodeClassifier
 from justjump.ops import blocks
 from justjump.train import Inputs, prepare
 
@@ -24,11 +26,12 @@ def inputs() -> Inputs:
     return prepare(Graph(edge_index, generator.normal(size=(NODES, FEATURES)), labels, ("a", "b", "c")))
 
 
-def network(**options: object) -> NodeClassifier:
+def network(**options: Any) -> NodeClassifier:
     net = NodeClassifier(ModelConfig(layers=4, hidden=16, heads=4, groups=4, **options), FEATURES, CLASSES)
     with torch.no_grad():  # sharp weights: a fresh network's are all alike
         for conv in net.convs:
-            conv.multi_head.lin_q.weight *= 8
+            assert isinstance(conv, DNAConv)
+            conv.multi_head.lin_q.weight.mul_(8)
     return net
 
 

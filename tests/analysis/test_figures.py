@@ -40,6 +40,7 @@ def overlap(first: Text, second: Text) -> bool:
     return bool(first.get_window_extent().overlaps(second.get_window_extent()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "arguments"),
     [
@@ -104,6 +105,7 @@ def test_counts_are_whole_numbers(most: int) -> None:
     assert not any(label.get_text() for label in right.get_yticklabels(minor=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("panels", "boxes"), [(1, 6), (8, 6), (5, 11)])
 def test_the_largest_weights_stand_above_the_lines_and_below_the_title(panels: int, boxes: int) -> None:
     figure = attention_of(panels, boxes, "head 1")

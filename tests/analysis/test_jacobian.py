@@ -10,7 +10,9 @@ import torch
 from helpers import random_graph, simple_graph
 from justjump.analysis import Influence, influence, influences, jacobian
 from justjump.data import Graph, load
-from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn import GCNConv, ModelConfig, NodeClassifier
+from justjump.nn.classifier import Model
+from justjump.nn.jump import Jump, Update
 from justjump.ops import native
 from justjump.train import Inputs, prepare
 
@@ -22,7 +24,7 @@ def own_graph(seed: int = 0, weighted: bool = False) -> Graph:
     """A sparse directed graph with duplicate edges, loops and a node without edges."""
     generator = np.random.default_rng(seed)
     edge_index = random_graph(NODES, 18, seed).numpy()
-    weight = generator.uniform(0.1, 2, edge_index.shape[1]) if weighted else None
+    weight = generator.uniform(0.1, 2, edge_index.shape[1:]) if weighted else None
     features = generator.normal(size=(NODES, FEATURES))
     labels = np.arange(NODES) % CLASSES
     return Graph(edge_index, features, labels, ("a", "b", "c"), edge_weight=weight)
@@ -30,6 +32,7 @@ def own_graph(seed: int = 0, weighted: bool = False) -> Graph:
 
 def in_double(model: NodeClassifier, graph: Graph) -> tuple[NodeClassifier, Inputs]:
     inputs = prepare(graph)
+    assert isinstance(inputs.x, torch.Tensor)
     return model.double(), replace(inputs, x=inputs.x.double())
 
 
@@ -69,7 +72,7 @@ def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("_path")
 @pytest.mark.parametrize(("model", "jump", "update"), COMBINATIONS)
-def test_equals_the_whole_jacobian(model: str, jump: str, update: str) -> None:
+def test_equals_the_whole_jacobian(model: Model, jump: Jump, update: Update) -> None:
     config = ModelConfig(model, layers=3, hidden=8, heads=4, groups=2, jump=jump, update=update)
     net, inputs = in_double(NodeClassifier(config, FEATURES, CLASSES), own_graph())
     assert_equal_shares(net, inputs)
@@ -77,7 +80,7 @@ def test_equals_the_whole_jacobian(model: str, jump: str, update: str) -> None:
 
 @pytest.mark.parametrize(("heads", "groups"), [(1, 1), (4, 1), (1, 4), (4, 4), (2, 8), (8, 2)])
 @pytest.mark.parametrize("model", ["dna", "gat"])
-def test_equals_it_for_all_heads_and_groups(model: str, heads: int, groups: int) -> None:
+def test_equals_it_for_all_heads_and_groups(model: Model, heads: int, groups: int) -> None:
     config = ModelConfig(model, layers=2, hidden=8, heads=heads, groups=groups)
     net, inputs = in_double(NodeClassifier(config, FEATURES, CLASSES), own_graph(weighted=True))
     assert_equal_shares(net, inputs)
@@ -143,6 +146,8 @@ def test_a_dead_node_has_no_influences() -> None:
     graph = own_graph()
     net = NodeClassifier(ModelConfig("gcn", layers=1, hidden=16), FEATURES, CLASSES)
     with torch.no_grad():
+        assert isinstance(net.convs[0], GCNConv)
+        assert net.convs[0].bias is not None
         net.convs[0].bias.fill_(-1e6)
     assert not influence(net, graph, node=0).share.any()
 

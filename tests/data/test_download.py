@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.progress import Progress
 
 from justjump.data import DataError, datasets, download, is_available, load, location
 from justjump.data.download import checksum_matches, fetch
@@ -112,7 +113,7 @@ def test_interrupt_leaves_nothing(server: Any, tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(download, "checksum_matches", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        download._fetch_one("a", GIT, f"{server.url}/a", tmp_path, download._Bar(download.Progress(disable=True), "a"))
+        download._fetch_one("a", GIT, f"{server.url}/a", tmp_path, download._Bar(Progress(disable=True), "a"))
     assert _files(tmp_path) == []
 
 

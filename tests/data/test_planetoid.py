@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from helpers import sparse_features
 from justjump.data import DataError
 from justjump.data.planetoid import read_planetoid
 
@@ -43,7 +44,7 @@ def test_rows_edges_and_labels(tmp_path: Path, protocol: int) -> None:
     graph = read_planetoid(_write(tmp_path, protocol), "toy")
     expected = np.zeros((6, 3))
     expected[:3], expected[5], expected[3] = ALLX, TX[0], TX[1]
-    np.testing.assert_array_equal(graph.features.toarray(), expected)
+    np.testing.assert_array_equal(sparse_features(graph).toarray(), expected)
     assert graph.labels.tolist() == [1, 0, 1, 1, 0, 0]
     assert graph.edge_index.T.tolist() == [[0, 1], [0, 5], [1, 0], [3, 5], [5, 0], [5, 3]]
     assert graph.num_edges == 3
@@ -87,6 +88,7 @@ def _touch(path: Path) -> list[Any]:
 def test_malicious_pickles_run_nothing(tmp_path: Path, number: int, part: str) -> None:
     target = tmp_path / "touched"
     payload = _touch(target)[number]
+    value: Any
     for value in (payload, [payload], {0: [payload]}):
         with pytest.raises(DataError, match="broken or unsafe: it asks for"):
             read_planetoid(_write(tmp_path, **{part: value}), "toy")

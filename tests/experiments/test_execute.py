@@ -31,6 +31,7 @@ def without_time(result: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in result.items() if name not in ("seconds", "written")}
 
 
+@pytest.mark.slow
 def test_workers_give_the_results_of_this_process_bit_for_bit() -> None:
     jobs = [small_job(seed) for seed in range(3)]
     here: list[Event] = []
@@ -43,6 +44,7 @@ def test_workers_give_the_results_of_this_process_bit_for_bit() -> None:
         assert without_time(alone[number]) == without_time(together[number])
 
 
+@pytest.mark.slow
 def test_failures_are_told_and_the_rest_is_done(tmp_path: Path) -> None:
     cora = GraphSpec("cora")
     bad = [kind(cora, SMALL, SHORT, 50 + n) for n, kind in enumerate((RaisingJob, KilledJob, HungryJob))]
@@ -58,6 +60,7 @@ def test_failures_are_told_and_the_rest_is_done(tmp_path: Path) -> None:
     assert "MemoryError" in reasons[52]
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     jobs = [LoggedJob(GraphSpec("cora"), SMALL, SHORT, seed, str(log)) for seed in range(3)]
@@ -72,6 +75,7 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(tmp_path: Path
         assert store.failures() == []
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_store_share_the_work(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom job_kinds import *\nfrom justjump.experiments.execute import *\n"
@@ -91,6 +95,7 @@ def test_two_processes_on_one_store_share_the_work(tmp_path: Path) -> None:
     assert len(set(started[1::2])) == 2, "by both"
 
 
+@pytest.mark.slow
 def test_a_store_that_fills_up_ends_the_run_and_keeps_the_rest(tmp_path: Path) -> None:
     jobs = [small_job(seed) for seed in range(3)]
     with Store(tmp_path / "s") as store:
@@ -110,6 +115,7 @@ def test_a_store_that_fills_up_ends_the_run_and_keeps_the_rest(tmp_path: Path) -
         assert len(store) == 3
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_ends_at_once_and_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "grid.json").write_text('{"layers": [1], "hidden": [16]}')
     command = [sys.executable, "-m", "justjump", "sweep", "--dataset", "cora", "--model", "dna-g1", "--splits", "50"]
@@ -175,8 +181,10 @@ def test_a_user_s_graph_is_named_by_its_content(tmp_path: Path) -> None:
     for name, value in (("a", 1.0), ("b", 1.0), ("c", 2.0)):
         adjacency, features = csr_matrix(np.eye(3, k=1)), csr_matrix(value * np.eye(3))
         parts = {"adj": adjacency, "attr": features}
-        arrays = {f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")}
-        shapes = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
+        arrays: dict[str, Any] = {
+            f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")
+        }
+        shapes: dict[str, Any] = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
         np.savez(tmp_path / f"{name}.npz", **arrays, **shapes, labels=np.array([0, 1, 1]))
     first, copy, other = (Job(GraphSpec(path=str(tmp_path / f"{name}.npz")), SMALL, SHORT, 0) for name in "abc")
     assert first.key == copy.key

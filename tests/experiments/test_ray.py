@@ -21,7 +21,7 @@ from justjump.experiments.ray_engine import RayEngine
 from justjump.experiments.store import Store
 from justjump.train import RunError
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the warnings are Ray's own
 
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",

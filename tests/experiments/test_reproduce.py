@@ -78,6 +78,7 @@ def test_every_form_shows_figures_and_what_is_missing(cells: list[table1.Cell], 
     assert (tmp_path / "table1.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("datasets", "models"), [(1, 1), (1, 11), (2, 2), (3, 11), (8, 11)])
 def test_no_text_of_the_picture_is_cut_off(datasets: int, models: int) -> None:
     names, rows = list(paper.DATASETS)[-datasets:], paper.MODELS[:models]
@@ -114,6 +115,7 @@ def test_show_makes_the_table_of_what_is_there_and_downloads_nothing(
         show(["cora"], ["all"], 3, tmp_path, Protocol())
 
 
+@pytest.mark.slow
 def test_a_dataset_that_was_named_and_is_not_there_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_dataset_that_was_named_and_is_not_there_is_a_failure(
     assert "not run: citeseer" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_reproduce_runs_once_and_sums_up(tmp_path: Path) -> None:
     asked = ("reproduce", "--dataset", "cora", "--model", "gcn-none,dna-g8", "--splits", "2", "--store", tmp_path)
     first = justjump(*asked)
@@ -165,6 +168,7 @@ def test_reproduce_runs_once_and_sums_up(tmp_path: Path) -> None:
     assert len(json.loads(justjump("results", tmp_path, "--json").stdout)["results"]) == 4
 
 
+@pytest.mark.slow
 def test_shards_cover_all_once_and_merge(tmp_path: Path) -> None:
     asked = ("sweep", "--dataset", "cora", "--model", "gcn-none", "--grid", tmp_path / "grid.json", "--splits", "2")
     (tmp_path / "grid.json").write_text('{"hidden": [16, 32], "layers": [1], "groups": [1], "max_epochs": [2]}')
@@ -199,6 +203,7 @@ def write_graph(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_sweep_names_the_graph_and_ends_with_commands_that_train_the_choice(tmp_path: Path) -> None:
     (tmp_path / "grid.json").write_text('{"hidden": [16], "layers": [1], "learning_rate": [0.02], "max_epochs": [30]}')
     graph = ("--graph", write_graph(tmp_path / "my-graph"), "--model", "gcn-pool", "--grid", tmp_path / "grid.json")
@@ -221,6 +226,7 @@ def test_a_sweep_names_the_graph_and_ends_with_commands_that_train_the_choice(tm
     assert again.stdout == f"accuracy: {float(test[1]):.1f} (1 split)\n"
 
 
+@pytest.mark.slow
 def test_search_is_repeatable_and_ends_with_a_command(tmp_path: Path) -> None:
     asked = ("sweep", "--dataset", "cora", "--model", "gcn", "--search", "2", "--splits", "1", "--store", tmp_path)
     first = justjump(*asked)

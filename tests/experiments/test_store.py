@@ -43,6 +43,7 @@ def test_no_job_twice(tmp_path: Path) -> None:
     assert kept["test_accuracy"] == 0.1, "the first one stays"
 
 
+@pytest.mark.slow
 def test_a_claim_keeps_others_away_while_its_process_lives(tmp_path: Path) -> None:
     job = small_job(0)
     with Store(tmp_path / "s") as store:
@@ -69,6 +70,7 @@ def test_failures_are_kept_until_the_job_succeeds(tmp_path: Path) -> None:
         assert store.failures() == []
 
 
+@pytest.mark.slow
 def test_kill_9_loses_nothing_that_was_added(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom job_kinds import small_job\nfrom justjump.experiments.store import Store\n"
@@ -92,6 +94,7 @@ def test_kill_9_loses_nothing_that_was_added(tmp_path: Path) -> None:
         assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.slow
 def test_several_writers_at_once(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom job_kinds import small_job\nfrom justjump.experiments.store import Store\n"

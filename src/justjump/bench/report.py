@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import platform
+import subprocess
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +35,7 @@ def bench(
     data_dir: Path | None,
     as_json: bool,
     markdown: Path | None,
+    csv_file: Path | None = None,
 ) -> None:
     """Measure the named cases (all where none is named) and print them."""
     for name in names:
@@ -45,6 +49,8 @@ def bench(
             f"the files of {', '.join(missing)} are not here: name their folder with --data-dir, load them once with "
             "justjump.load, or use --synthetic for random graphs of the same size"
         )
+    if csv_file is not None:
+        earlier_runs(csv_file)  # a file that the rows do not fit is told before minutes of measuring
     machine = limits(threads)
     console = Console(stderr=True)
     rows = [
@@ -61,6 +67,11 @@ def bench(
     if markdown is not None:
         text = as_markdown(rows, machine, threads, synthetic)
         replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
+    if csv_file is not None:
+        words = (("some cases", len(names) < len(CASES)), ("synthetic", synthetic), ("keep-memory", keep_memory))
+        note = "; ".join(word for word, holds in words if holds)
+        runs = earlier_runs(csv_file) + as_csv(rows, threads, note)
+        replace_file(csv_file, lambda path: path.write_text(runs, encoding="utf-8"))
 
 
 def growth(threads: int, as_json: bool, markdown: Path | None) -> None:
@@ -132,6 +143,43 @@ def as_markdown(rows: list[Measured], machine: Limits, threads: int, synthetic: 
         + f"\n\n{time.strftime('%Y-%m-%d')}; {describe(threads)}; {graphs}. Limits measured in the same run: copy "
         f"{machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s.\n"
     )
+
+
+COLUMNS = ("date", "commit", "case", "pyg_ms", "ours_ms", "ratio", "pyg_mb", "ours_mb", "threads", "note")
+
+
+def earlier_runs(path: Path) -> str:
+    """The text of a file of runs, the heading alone where there is none."""
+    heading = ",".join(COLUMNS) + "\n"
+    if not path.exists():
+        return heading
+    text = path.read_text(encoding="utf-8")
+    if not text.startswith(heading):
+        raise ValueError(f"{path} does not begin with the line {heading.strip()}: name a file of this command")
+    return text if text.endswith("\n") else text + "\n"
+
+
+def as_csv(rows: list[Measured], threads: int, note: str) -> str:
+    """A line for each case; an empty note stands for all cases on the real datasets, each side as its users get it."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    date, commit = time.strftime("%Y-%m-%d"), checkout()
+    for row in rows:
+        numbers = (f"{value:.4g}" for value in (row.pyg_ms, row.ours_ms, row.ratio))
+        writer.writerow((date, commit, row.case, *numbers, f"{row.pyg_mb:.0f}", f"{row.ours_mb:.0f}", threads, note))
+    return lines.getvalue()
+
+
+def checkout() -> str:
+    """The commit of the sources that run, empty where they are no checkout."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return ""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def describe(threads: int) -> str:

@@ -63,6 +63,7 @@ def bench(
     data_dir: DataDir = None,
     as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Add the rows to this file of runs.")] = None,
 ) -> None:
     """Measure speed and memory beside PyTorch Geometric.
 
@@ -78,6 +79,8 @@ def bench(
     from justjump.bench import report
 
     if growth:
+        if csv_file is not None:
+            raise typer.BadParameter("--csv keeps the runs of the cases: leave it out with --growth")
         report.growth(threads, as_json, markdown)
         return
-    report.bench(case or [], threads, repetitions, synthetic, keep_memory, data_dir, as_json, markdown)
+    report.bench(case or [], threads, repetitions, synthetic, keep_memory, data_dir, as_json, markdown, csv_file)

@@ -123,7 +123,7 @@ class _Nodes:
 
     def masks(self) -> Masks | None:
         role = np.array(self.role)
-        return (part == 0, part == 1, part == 2) if (part >= 0).any() else None
+        return (role == 0, role == 1, role == 2) if (role >= 0).any() else None
 
 
 def _read_nodes(path: Path) -> _Nodes:

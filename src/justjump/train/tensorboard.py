@@ -131,8 +131,8 @@ def _is_finished(folder: Path) -> bool:
     """Whether a log ends with the settings of its run."""
     if not list(folder.glob(EVENT_FILES)):
         return False
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
-    from tensorboard.plugins.hparams.metadata import SESSION_END_INFO_TAG  # type: ignore[import-untyped]
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams.metadata import SESSION_END_INFO_TAG
 
     events = EventAccumulator(str(folder))
     events.Reload()

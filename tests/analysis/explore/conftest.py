@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -38,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Folders of a DNA and a GCN network on Cora."""
     torch.set_num_threads(1)  # what is made for all tests comes before the setting for each
     folders = [tmp_path_factory.mktemp("runs") / name for name in ("jumping", "plain")]
-    sizes = {"hidden": 16, "heads": 4, "groups": 4}
+    sizes: dict[str, Any] = {"hidden": 16, "heads": 4, "groups": 4}
     fit(load("cora"), ModelConfig("dna", layers=2, **sizes), Protocol(max_epochs=8), output=folders[0])
     fit(load("cora"), ModelConfig("gcn", layers=1, **sizes), Protocol(max_epochs=8), output=folders[1], seed=1)
     return folders
@@ -108,7 +109,7 @@ def browser() -> Iterator[object]:
         pytest.skip(reason)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = webdriver.ChromeOptions()
-        options.binary_location = found["chromium"]
+        options.binary_location = str(found["chromium"])
         for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})

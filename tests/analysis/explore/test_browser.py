@@ -19,6 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from justjump.analysis.explore import Session, make_app, open_session
 from justjump.analysis.explore.server import listen
 
+pytestmark = pytest.mark.slow
+
 HUB = "163"
 DESKTOP, PHONE = (1400, 1000), (390, 844)
 # Where an element of a graph is, from the middle of the graph.
@@ -54,7 +56,7 @@ class Page:
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
-    def wait(self, condition: Callable[[], object]) -> None:
+    def wait(self, condition: Callable[..., object]) -> None:
         WebDriverWait(self.browser, 20, poll_frequency=0.05).until(lambda _: condition())
 
     def find(self, name: str) -> WebElement:

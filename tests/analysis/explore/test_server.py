@@ -4,28 +4,29 @@ import re
 import socket
 
 import pytest
+from dash import Dash
 
 from justjump.analysis.explore import Session, make_app
 from justjump.analysis.explore.server import listen
 
 
 @pytest.fixture(scope="module")
-def app(session: Session) -> object:
+def app(session: Session) -> Dash:
     return make_app(session)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8050", "localhost:8050", "localhost"])
-def test_own_names_are_served(app: object, host: str) -> None:
+def test_own_names_are_served(app: Dash, host: str) -> None:
     assert app.server.test_client().get("/", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example:8050", "127.0.0.1.evil.example", "localhost.evil.example:8050"])
 @pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/explore.css"])
-def test_other_names_are_refused(app: object, host: str, path: str) -> None:
+def test_other_names_are_refused(app: Dash, host: str, path: str) -> None:
     assert app.server.test_client().get(path, headers={"Host": host}).status_code == 403
 
 
-def test_the_page_names_no_other_server(app: object) -> None:
+def test_the_page_names_no_other_server(app: Dash) -> None:
     response = app.server.test_client().get("/", headers={"Host": "localhost"})
     assert "default-src 'self'" in response.headers["Content-Security-Policy"]
     sources = re.findall(r'(?:src|href)="([^"]+)"', response.get_data(as_text=True))
@@ -33,7 +34,7 @@ def test_the_page_names_no_other_server(app: object) -> None:
     assert all(source.startswith("/") and not source.startswith("//") for source in sources)
 
 
-def test_only_the_loopback_interface_listens_and_a_taken_port_is_named(app: object) -> None:
+def test_only_the_loopback_interface_listens_and_a_taken_port_is_named(app: Dash) -> None:
     server = listen(app, port=0)
     try:
         assert server.socket.getsockname()[0] == "127.0.0.1"
@@ -43,7 +44,7 @@ def test_only_the_loopback_interface_listens_and_a_taken_port_is_named(app: obje
         server.server_close()
 
 
-def test_a_taken_port_leaves_no_socket_open(app: object) -> None:
+def test_a_taken_port_leaves_no_socket_open(app: Dash) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
