@@ -57,8 +57,8 @@ template <class S>
 void bind_dropout(nb::module_& m, const std::string& suffix) {
     {
         using A = DropoutForward<S>;
-        operation<A>(m, "DropoutForward" + suffix)
-            JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(relu) JJ_FIELD(x) JJ_FIELD(y);
+        operation<A>(m, "DropoutForward" + suffix) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(relu) JJ_FIELD(x)
+            JJ_FIELD(y);
     }
     using A = DropoutBackward<S>;
     operation<A>(m, "DropoutBackward" + suffix) JJ_FIELD(dropout) JJ_FIELD(y) JJ_FIELD(grad_y) JJ_FIELD(grad_x);
@@ -68,57 +68,50 @@ template <class S>
 void bind_grouped(nb::module_& m, const std::string& suffix) {
     {
         using A = GroupedForward<S>;
-        operation<A>(m, "GroupedForward" + suffix)
-            JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(groups) JJ_FIELD(transpose)
-            JJ_FIELD(weight) JJ_FIELD(bias) JJ_FIELD(x) JJ_FIELD(y);
+        operation<A>(m, "GroupedForward" + suffix) JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(groups)
+            JJ_FIELD(transpose) JJ_FIELD(weight) JJ_FIELD(bias) JJ_FIELD(x) JJ_FIELD(y);
     }
     using A = GroupedWeightGrad<S>;
-    operation<A>(m, "GroupedWeightGrad" + suffix)
-        JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(groups)
-        JJ_FIELD(x) JJ_FIELD(grad_y) JJ_FIELD(grad_weight) JJ_FIELD(grad_bias);
+    operation<A>(m, "GroupedWeightGrad" + suffix) JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(groups) JJ_FIELD(x)
+        JJ_FIELD(grad_y) JJ_FIELD(grad_weight) JJ_FIELD(grad_bias);
 }
 
 template <class S>
 void bind_spmm(nb::module_& m, const std::string& suffix) {
     {
         using A = SpmmForward<S>;
-        operation<A>(m, "SpmmForward" + suffix)
-            JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(position) JJ_FIELD(weight) JJ_FIELD(ordered)
-            JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(x) JJ_FIELD(out);
+        operation<A>(m, "SpmmForward" + suffix) JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(position) JJ_FIELD(weight)
+            JJ_FIELD(ordered) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(x) JJ_FIELD(out);
     }
     using A = SpmmWeightGrad<S>;
-    operation<A>(m, "SpmmWeightGrad" + suffix)
-        JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(x) JJ_FIELD(grad_out) JJ_FIELD(grad_weight);
+    operation<A>(m, "SpmmWeightGrad" + suffix) JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(x) JJ_FIELD(grad_out)
+        JJ_FIELD(grad_weight);
 }
 
 // What both directions of graph attention take.
 template <class A>
 nb::class_<A> bind_gat_layer(nb::module_& m, const std::string& name) {
-    return operation<A>(m, name)
-        JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(slope) JJ_FIELD(dropout) JJ_FIELD(seed)
-        JJ_FIELD(value) JJ_FIELD(score_source) JJ_FIELD(score_target)
-        JJ_FIELD(out) JJ_FIELD(sloped) JJ_FIELD(state);
+    return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(slope) JJ_FIELD(dropout)
+        JJ_FIELD(seed) JJ_FIELD(value) JJ_FIELD(score_source) JJ_FIELD(score_target) JJ_FIELD(out) JJ_FIELD(sloped)
+            JJ_FIELD(state);
 }
 
 template <class S>
 void bind_gat(nb::module_& m, const std::string& suffix) {
     bind_gat_layer<GatForward<S>>(m, "GatForward" + suffix);
     using A = GatBackward<S>;
-    bind_gat_layer<A>(m, "GatBackward" + suffix)
-        JJ_FIELD(grad_out) JJ_FIELD(grad_value) JJ_FIELD(grad_source) JJ_FIELD(grad_target);
+    bind_gat_layer<A>(m, "GatBackward" + suffix) JJ_FIELD(grad_out) JJ_FIELD(grad_value) JJ_FIELD(grad_source)
+        JJ_FIELD(grad_target);
 }
 
 // What both directions of a DNA layer take.
 template <class A>
 nb::class_<A> bind_dna_layer(nb::module_& m, const std::string& name) {
-    return operation<A>(m, name)
-        JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(groups) JJ_FIELD(folded) JJ_FIELD(packed) JJ_FIELD(relu)
-        JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(edge_weight)
-        JJ_FIELD(query_weight) JJ_FIELD(query_bias) JJ_FIELD(key_weight) JJ_FIELD(key_bias)
-        JJ_FIELD(value_weight) JJ_FIELD(value_bias)
-        JJ_FIELD(history) JJ_FIELD(newest)
-        JJ_FIELD(queries) JJ_FIELD(keys) JJ_FIELD(folded_queries) JJ_FIELD(score_bias)
-        JJ_FIELD(aggregate) JJ_FIELD(total);
+    return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(groups) JJ_FIELD(folded) JJ_FIELD(packed)
+        JJ_FIELD(relu) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(edge_weight) JJ_FIELD(query_weight)
+            JJ_FIELD(query_bias) JJ_FIELD(key_weight) JJ_FIELD(key_bias) JJ_FIELD(value_weight) JJ_FIELD(value_bias)
+                JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries) JJ_FIELD(keys) JJ_FIELD(folded_queries)
+                    JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total);
 }
 
 template <class S>
@@ -128,11 +121,10 @@ void bind_dna(nb::module_& m, const std::string& suffix) {
         bind_dna_layer<A>(m, "DnaForward" + suffix) JJ_FIELD(given) JJ_FIELD(given_newest) JJ_FIELD(out);
     }
     using A = DnaBackward<S>;
-    bind_dna_layer<A>(m, "DnaBackward" + suffix)
-        JJ_FIELD(out) JJ_FIELD(grad_out)
-        JJ_FIELD(grad_query_weight) JJ_FIELD(grad_query_bias) JJ_FIELD(grad_key_weight) JJ_FIELD(grad_key_bias)
-        JJ_FIELD(grad_value_weight) JJ_FIELD(grad_value_bias) JJ_FIELD(grad_edge_weight)
-        JJ_FIELD(grad_history) JJ_FIELD(grad_newest) JJ_FIELD(keep_scores);
+    bind_dna_layer<A>(m, "DnaBackward" + suffix) JJ_FIELD(out) JJ_FIELD(grad_out) JJ_FIELD(grad_query_weight)
+        JJ_FIELD(grad_query_bias) JJ_FIELD(grad_key_weight) JJ_FIELD(grad_key_bias) JJ_FIELD(grad_value_weight)
+            JJ_FIELD(grad_value_bias) JJ_FIELD(grad_edge_weight) JJ_FIELD(grad_history) JJ_FIELD(grad_newest)
+                JJ_FIELD(keep_scores);
 }
 
 template <class S>
@@ -151,14 +143,16 @@ void bind_graph(nb::module_& m) {
         new (x) Index{reinterpret_cast<const void*>(address), size, wide};
     });
     using A = Graph;
-    arguments<A>(m, "Graph")
-        JJ_FIELD(rows) JJ_FIELD(cols) JJ_FIELD(edges) JJ_FIELD(rowptr) JJ_FIELD(col)
+    arguments<A>(m, "Graph") JJ_FIELD(rows) JJ_FIELD(cols) JJ_FIELD(edges) JJ_FIELD(rowptr) JJ_FIELD(col)
         JJ_FIELD(colptr) JJ_FIELD(row) JJ_FIELD(position) JJ_FIELD(order);
-    m.def("community_order", [](const Graph& g, uintptr_t order) {
-        check(g, false);
-        require(g.rows == g.cols, "communities are those of a square graph");
-        community_order(g, reinterpret_cast<void*>(order));
-    }, Release());
+    m.def(
+        "community_order",
+        [](const Graph& g, uintptr_t order) {
+            check(g, false);
+            require(g.rows == g.cols, "communities are those of a square graph");
+            community_order(g, reinterpret_cast<void*>(order));
+        },
+        Release());
     m.attr("CHUNK_EDGES") = kChunkEdges;
 }
 

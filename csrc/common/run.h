@@ -28,9 +28,8 @@ void run_units(const Schedule& schedule, const A& a, void (*kernel)(const A&, co
 // Calls f(first row, number of rows, thread) for each block of rows.
 template <class F>
 void run_rows(int64_t rows, int threads, F f) {
-    parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](int64_t i, int thread) {
-        f(i * kRowBlock, std::min(kRowBlock, rows - i * kRowBlock), thread);
-    });
+    parallel_for((rows + kRowBlock - 1) / kRowBlock, threads,
+                 [&](int64_t i, int thread) { f(i * kRowBlock, std::min(kRowBlock, rows - i * kRowBlock), thread); });
 }
 
 }  // namespace jj

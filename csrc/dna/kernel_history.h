@@ -105,7 +105,8 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
                         const int64_t next = a.graph.row[begin + i + a.ahead_back];
                         const int64_t e = a.graph.position[begin + i + a.ahead_back];
                         prefetch(a.weight + e, 1);
-                        if (a.grad_score) prefetch<1>(a.grad_score + e * T * P, T * P * static_cast<int64_t>(sizeof(S)));
+                        if (a.grad_score)
+                            prefetch<1>(a.grad_score + e * T * P, T * P * static_cast<int64_t>(sizeof(S)));
                         prefetch(a.query + next * stride, shape.bytes());
                         prefetch(a.grad_out + next * stride, shape.bytes());
                         if (Folded) {
@@ -152,8 +153,7 @@ JJ_INLINE void write_rows(S* const* out, const int64_t* strides, int64_t row, co
             unpack_row(a.layout, from, p);
             continue;
         }
-        for (int64_t i = 0; i < a.layout.stride; i += kLanes<S>)
-            store(p + i, load(from + i));
+        for (int64_t i = 0; i < a.layout.stride; i += kLanes<S>) store(p + i, load(from + i));
     }
 }
 

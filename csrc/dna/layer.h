@@ -24,11 +24,11 @@ struct DnaLayer {
     bool relu = false;    // of the output
     double dropout = 0;   // of the attention weights
     uint64_t seed = 0;
-    Matrix<S> edge_weight;                          // [1, E]
+    Matrix<S> edge_weight;                             // [1, E]
     Matrix<S> query_weight, key_weight, value_weight;  // [g * d / g, d / g]
     Matrix<S> query_bias, key_bias, value_bias;        // [1, d] or none
-    std::vector<Matrix<S>> history;                 // T of [M, stride], packed
-    Matrix<S> newest;                               // [N, stride]; none: the last of the history asks
+    std::vector<Matrix<S>> history;                    // T of [M, stride], packed
+    Matrix<S> newest;                                  // [N, stride]; none: the last of the history asks
     // Written by forward for backward. Folded: all but keys. Separate: queries and keys.
     Matrix<S> queries;         // [N, stride]
     Matrix<S> keys;            // [M, 2 T stride]: keys, then values
@@ -61,7 +61,7 @@ struct DnaBackward : DnaLayer<S> {
     Matrix<S> grad_query_bias, grad_key_bias, grad_value_bias;  // [1, d]
     Matrix<S> grad_edge_weight;                                 // [1, E] or none
     std::vector<Matrix<S>> grad_history;                        // T of [M, d or stride]
-    Matrix<S> grad_newest;                                      // [N, d or stride]; none: goes to the last of the history
+    Matrix<S> grad_newest;     // [N, d or stride]; none: goes to the last of the history
     bool keep_scores = false;  // keep the gradients of the scores from one pass of backward to the next
 };
 

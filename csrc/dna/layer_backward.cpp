@@ -75,8 +75,7 @@ class QueryGrad {
         S* scratch = passes_.scratch(thread);
         weight_.add(chunk, from.row(first), from.stride, grad, rows, scratch);
         const bool add = !a_.grad_newest;
-        if (a_.packed)
-            return from_query_.apply(grad, stride, to.row(first), to.stride, rows, scratch, nullptr, add);
+        if (a_.packed) return from_query_.apply(grad, stride, to.row(first), to.stride, rows, scratch, nullptr, add);
         S *x = passes_.block(thread, 0), *y = passes_.block(thread, 1);
         from_query_.apply(grad, stride, x, stride, rows, scratch);
         if (!add) return passes_.unpack(x, stride, to.row(first), to.stride, rows);

@@ -27,8 +27,8 @@ void run(const DnaForward<S>& a) {
     const Passes<S> passes(dna.layout, a.groups, a.packed, a.threads);
     const Projection<S> to_query(map_of(a, a.query_weight, a.query_bias));
     const Projection<S> to_value(map_of(a, a.value_weight, a.value_bias));
-    const Projection<S> to_key = dna.folded ? transposed(a, a.key_weight, a.key_bias)
-                                            : Projection<S>(map_of(a, a.key_weight, a.key_bias));
+    const Projection<S> to_key =
+        dna.folded ? transposed(a, a.key_weight, a.key_bias) : Projection<S>(map_of(a, a.key_weight, a.key_bias));
     const Matrix<S>& last = a.asking();
 
     passes.each_block(std::max(N, M), [&](int64_t first, int64_t, int thread) {

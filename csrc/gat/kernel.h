@@ -157,8 +157,8 @@ static void gat_backward_row(const Gat<S>& a, int64_t source, int64_t first, int
             const S *work = a.work + target * 4 * P + b * W, *dout = a.grad_out + target * stride + b * W;
             const Vec<S> score = own + load_heads(work, P);
             const Vec<S> leaky = score > S(0) ? score : score * a.slope;
-            const Vec<S> weight = exp2_nonpositive((leaky - load_heads(work + P, P)) * S(kLog2e)) *
-                                  load_heads(work + 2 * P, P);
+            const Vec<S> weight =
+                exp2_nonpositive((leaky - load_heads(work + P, P)) * S(kLog2e)) * load_heads(work + 2 * P, P);
             Vec<S> kept = weight * a.dropout.factor;
             Vec<S> gradient = sum_channels<S>(dot<S>(value, dout, shape), P) * a.dropout.factor;
             if (a.dropout.threshold) {
@@ -185,7 +185,7 @@ static void gat_backward_unit(const Gat<S>& a, const Unit& unit) {
     }
     for (int64_t w = unit.row; w < unit.row_end; ++w)
         gat_backward_row<S, N, B>(a, w, a.graph.colptr[w], a.graph.colptr[w + 1], a.grad_value + w * stride,
-                               a.grad_source + w * a.layout.padded);
+                                  a.grad_source + w * a.layout.padded);
 }
 
 template <class S>

@@ -11,8 +11,8 @@
 namespace jj {
 namespace JJ_ISA {
 
-constexpr int64_t kBlockRows = 16;  // rows taken through all blocks of the weight together
-constexpr int64_t kRegisterRows = 4;    // rows that share a load of the weight
+constexpr int64_t kBlockRows = 16;    // rows taken through all blocks of the weight together
+constexpr int64_t kRegisterRows = 4;  // rows that share a load of the weight
 
 template <class S>
 struct Blocks {
@@ -100,8 +100,7 @@ static void grouped_pack(const Grouped<S>& a) {
 template <class S>
 static void grouped_unpack(const Grouped<S>& a, const S* sums, S* grad_weight, S* grad_bias) {
     const int64_t n = grouped_workspace(a), P = a.layout.padded;
-    if (grad_weight)
-        each_weight(a, [=](int64_t from, int64_t to) { grad_weight[to] = sums[from]; });
+    if (grad_weight) each_weight(a, [=](int64_t from, int64_t to) { grad_weight[to] = sums[from]; });
     if (!grad_bias) return;
     const S* bias = sums + n - a.layout.stride;
     for (int64_t h = 0; h < a.layout.heads; ++h)
@@ -162,7 +161,7 @@ JJ_INLINE void with_padded(int64_t padded, F f) {
 // `weight` holds J runs of `run` scalars.
 template <class S, int R, int J, int P>
 JJ_INLINE void grouped_registers(const Grouped<S>& a, const Blocks<S>& blocks, int64_t row, int64_t b, int64_t i,
-                            int64_t first, int64_t last, const S* weight, const S* bias, const S* rows) {
+                                 int64_t first, int64_t last, const S* weight, const S* bias, const S* rows) {
     constexpr int W = kLanes<S>;
     const int64_t stride = a.layout.stride, step = blocks.shape.step(), run = (last - first) * a.shifts * W;
     const int64_t padded = P == 0 ? a.layout.padded : P == W ? step : P, x_stride = shifted_stride(a);
@@ -198,7 +197,8 @@ JJ_INLINE void grouped_column(const Grouped<S>& a, const Blocks<S>& blocks, int6
                               int64_t i, int64_t first, int64_t last, const S* weight, const S* bias, const S* x) {
     int64_t r = 0;
     for (; r + kRegisterRows <= rows; r += kRegisterRows)
-        grouped_registers<S, kRegisterRows, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * shifted_stride(a));
+        grouped_registers<S, kRegisterRows, J, P>(a, blocks, row + r, b, i, first, last, weight, bias,
+                                                  x + r * shifted_stride(a));
     for (; r < rows; ++r)
         grouped_registers<S, 1, J, P>(a, blocks, row + r, b, i, first, last, weight, bias, x + r * shifted_stride(a));
 }
@@ -240,7 +240,7 @@ static void grouped_forward(const Grouped<S>& a, int64_t first, int64_t last, S*
 // K input channels of J output vectors, summed over some rows.
 template <class S, int K, int J, int P>
 JJ_INLINE void grad_registers(const S* x, int64_t x_stride, int64_t padded, const S* dy, int64_t step, int64_t stride,
-                         int64_t rows, S* sums, int64_t run) {
+                              int64_t rows, S* sums, int64_t run) {
     constexpr int W = kLanes<S>;
     Vec<S> sum[K][J];
     for (int k = 0; k < K; ++k)

@@ -60,8 +60,8 @@ class Projection {
     }
 
     // y = the map of `rows` rows x, with the bias times `scale` [rows, P] where it is given.
-    void apply(const S* x, int64_t x_stride, S* y, int64_t y_stride, int64_t rows, S* scratch,
-               const S* scale = nullptr, bool accumulate = false) const {
+    void apply(const S* x, int64_t x_stride, S* y, int64_t y_stride, int64_t rows, S* scratch, const S* scale = nullptr,
+               bool accumulate = false) const {
         run(x, x_stride, y, y_stride, rows, scratch, scale, nullptr, accumulate);
     }
 
@@ -131,9 +131,7 @@ class WeightGrad {
         const S* input = add_slots(sums_.get(), size_, {0, 0, chunks_});
         for (int64_t i = 0; i < size_; ++i) total_[i] += input[i];
     }
-    void write(S* grad_weight, S* grad_bias) const {
-        kernels<S>().grouped_unpack(a_, total_, grad_weight, grad_bias);
-    }
+    void write(S* grad_weight, S* grad_bias) const { kernels<S>().grouped_unpack(a_, total_, grad_weight, grad_bias); }
 
   private:
     S* sum(int64_t chunk) const { return sums_.get() + chunk * size_; }

@@ -16,7 +16,9 @@ JJ_INLINE S edge_weight(const Spmm<S>& a, int64_t e) {
 
 // Sums that share the edges of a row: few vectors take several edges at a time to hide the latency.
 template <int N>
-constexpr int kSums = N <= 2 ? 4 : N <= 4 ? 2 : 1;
+constexpr int kSums = N <= 2   ? 4
+                      : N <= 4 ? 2
+                               : 1;
 
 // The edges of a row that dropout keeps, as offsets from its first one, dealt to U sums: U edges at a time, the rest to
 // the first sum.
@@ -162,8 +164,7 @@ static void spmm_row(const Spmm<S>& a, int64_t first, int64_t last, S* out) {
 
 template <class S>
 static void spmm(const Spmm<S>& a, const Unit& unit) {
-    if (unit.partial >= 0)
-        return spmm_row(a, unit.edge, unit.edge_end, a.partials + unit.partial * a.width);
+    if (unit.partial >= 0) return spmm_row(a, unit.edge, unit.edge_end, a.partials + unit.partial * a.width);
     for (int64_t v = unit.row; v < unit.row_end; ++v)
         spmm_row(a, a.rowptr[v], a.rowptr[v + 1], a.out + v * a.out_stride);
 }
