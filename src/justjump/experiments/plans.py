@@ -54,12 +54,14 @@ def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[L
             plan = Plan.baseline(history)
         packed = plan.layout is not None and config.update == "none"  # an update takes standard rows
         layout = f"packed, {plan.layout.stride} per node" if plan.layout and packed else "standard"
-        backward = "keeps scores" if plan.keeps_scores else "recomputes scores"
-        backward = (
-            backward if plan.form in ("separate", "folded") else "by PyTorch" if plan.form == "torch" else "native"
-        )
-        plans.append(LayerPlan(t, _names(seen), edges, plan.form, layout, backward, plan.why))
+        plans.append(LayerPlan(t, _names(seen), edges, plan.form, layout, _backward(plan), plan.why))
     return plans
+
+
+def _backward(plan: Plan) -> str:
+    if plan.form in ("torch", "native"):
+        return "autograd" if plan.form == "torch" else "native"
+    return "keeps scores" if plan.keeps_scores else "recomputes scores"
 
 
 def _names(steps: list[int]) -> str:

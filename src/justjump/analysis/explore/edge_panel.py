@@ -100,5 +100,7 @@ def _without_attention(session: Session, number: int, target: int, source: int) 
         return GAT_HAS_NONE
     adj = subject.inputs.adj
     here = (adj.col == source) & (adj.target == target)
-    weight = float(adj.normalized("gcn").weight[here].sum())
+    weights = adj.normalized("gcn").weight
+    assert weights is not None
+    weight = float(weights[here].sum())
     return f"GCN does not choose: every layer takes the latest representation with the fixed weight {weight:.3f}."
