@@ -43,7 +43,7 @@ def test_blocks_together_are_the_attention_of_all_edges(
     net = network()
     for layer in range(1, 5):
         parts = list(attention_blocks(net, inputs, layer))
-        whole = net.eval().attention(inputs.x, inputs.adj, layer - 1)
+        whole = net.eval().attention(inputs.x, inputs.adj, layer)
         source, target, weight, refused = (torch.cat(tensors) for tensors in zip(*parts, strict=True))
         assert torch.equal(torch.stack([source, target]), whole.edge_index)
         torch.testing.assert_close(weight, whole.weight)
@@ -60,7 +60,7 @@ def test_one_edge_in_every_layer(inputs: Inputs, window: int | None) -> None:
     assert [layer.layer for layer in found] == [1, 2, 3, 4]
     assert found[3].steps == ([0, 1, 2, 3] if window is None else [2, 3])
     for layer in found:
-        whole = net.eval().attention(inputs.x, inputs.adj, layer.layer - 1)
+        whole = net.eval().attention(inputs.x, inputs.adj, layer.layer)
         np.testing.assert_allclose(layer.weight, whole.weight[17].T, atol=1e-6)
         np.testing.assert_allclose(layer.refused, whole.refused[17], atol=1e-6)
     (third,) = edge_attention(net, inputs, target, source, layer=3)
@@ -69,7 +69,7 @@ def test_one_edge_in_every_layer(inputs: Inputs, window: int | None) -> None:
 
 def weights_of(net: NodeClassifier, inputs: Inputs, layer: int, box: Box) -> np.ndarray:
     """All weights that a box stands for."""
-    whole = net.eval().attention(inputs.x, inputs.adj, layer - 1)
+    whole = net.eval().attention(inputs.x, inputs.adj, layer)
     share = whole.refused if box.given_to is None else whole.weight[:, whole.steps.index(box.given_to)]
     if box.head is not None:
         share = share[:, box.head]
