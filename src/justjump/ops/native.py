@@ -172,7 +172,7 @@ def _matrix(name: str, x: Tensor, dtype: torch.dtype) -> tuple[int, int, int, in
 
 
 def _matrices(name: str, x: Tensor, dtype: torch.dtype) -> list[tuple[int, int, int, int]]:
-    """The same of the representations of a tensor ``[N, d]``, or ``[N, t, d]``: t matrices."""
+    """Address, rows, width and stride of each representation in a tensor ``[N, d]`` or ``[N, t, d]``."""
     if x.dim() == 2:
         return [_matrix(name, x, dtype)]
     if x.dtype is not dtype or not x.is_cpu or x.layout is not torch.strided:

@@ -148,8 +148,8 @@ def dna_layer_backward(
     if targets == 0:
         return [x.zero_() for x in grads]
     weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
-    kept = saved_shapes(folded, layout, targets, sources, _count(history))
-    named = {name: x.contiguous() for name, x in zip(kept, saved, strict=True)}
+    shapes = saved_shapes(folded, layout, targets, sources, _count(history))
+    named = {name: x.contiguous() for name, x in zip(shapes, saved, strict=True)}
     learned = {f"grad_{name}": x for name, x in zip(WEIGHTS, grad_weights, strict=False)}
     native.run(
         "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
@@ -205,10 +205,10 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
     weights, rest = rest[:6], rest[6:]
     rowptr, col, colptr, row, position, _, heads, folded, packed, _, keep_scores, *options = constants
     count = len(rest) - (5 if folded else 2)  # saved_shapes
-    history, kept = rest[:count], rest[count:]
+    history, others = rest[:count], rest[count:]
     structure = (rowptr, col, colptr, row, position)
     grads = dna_layer_backward(
-        grad, out, history, newest, kept, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
+        grad, out, history, newest, others, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
         *options,
     )  # fmt: skip
     *_, learns, learns_edges = options
