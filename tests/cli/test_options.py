@@ -37,5 +37,5 @@ def test_help_lists_options_in_groups(train: Any) -> None:
     titles = ["Graph", "Network", "Training", "Runs", "Output", "Other"]
     places = [text.index(f"\n{title}:\n") for title in titles]
     assert places == sorted(places)
-    assert "--heads INTEGER" in text[places[1] : places[2]]
-    assert "--patience INTEGER" in text[places[2] : places[3]]
+    assert "\n  --heads " in text[places[1] : places[2]]
+    assert "\n  --patience " in text[places[2] : places[3]]

@@ -14,7 +14,7 @@ from helpers import sparse_features
 from justjump.data import DataError, Graph, Split, load, random_split
 from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.nn.classifier import Model
+from justjump.nn.config import Model
 from justjump.ops import SparseMatrix, native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
 from justjump.train.loop import is_done, make_optimizer
