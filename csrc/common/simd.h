@@ -29,7 +29,7 @@ struct Types<float> {
     typedef float V __attribute__((vector_size(JJ_BYTES)));
     typedef int32_t Mask __attribute__((vector_size(JJ_BYTES)));
     typedef uint32_t Bits __attribute__((vector_size(JJ_BYTES)));
-    typedef uint32_t Word __attribute__((vector_size(JJ_BYTES)));  // one 32-bit word a lane
+    typedef uint32_t Word __attribute__((vector_size(JJ_BYTES)));  // one 32-bit word per lane
     typedef int32_t WordMask __attribute__((vector_size(JJ_BYTES)));
     typedef float Unaligned __attribute__((vector_size(JJ_BYTES), aligned(4)));
 };

@@ -1,6 +1,6 @@
 // Types that every kernel shares.
 //
-// Shapes: N targets (rows), M sources (cols), E edges, T former representations, H heads, C channels a head.
+// Shapes: N targets (rows), M sources (cols), E edges, T former representations, H heads, C channels per head.
 // Packed row: [C, P] with P = the power of two >= H, head fastest, zero padded to `stride`, a multiple of 64 bytes.
 // Head row: [P], one number per head, zero in the padding.
 //

@@ -11,9 +11,8 @@ from helpers import random_graph, simple_graph
 from justjump.analysis import Influence, influence, influences, jacobian
 from justjump.data import Graph, load
 from justjump.nn import GCNConv, ModelConfig, NodeClassifier
-from justjump.nn.classifier import Model
-from justjump.nn.jump import Jump, Update
-from justjump.ops import native
+from justjump.nn.config import Jump, Model, Update
+from justjump.ops import History, native
 from justjump.train import Inputs, prepare
 
 NODES, FEATURES, CLASSES = 14, 6, 3
@@ -42,9 +41,9 @@ def expected_shares(model: NodeClassifier, inputs: Inputs, node: int) -> np.ndar
     projected = torch.relu(model.lin_in(inputs.x)).detach()
 
     def final(h: torch.Tensor) -> torch.Tensor:
-        history = [h]
-        for t in range(model.config.layers):
-            history.append(model.layer(t, history, inputs.adj))
+        history = History.start(h)
+        for t in range(1, model.config.layers + 1):
+            model.layer(t, history, inputs.adj)
         return model.final(history)[node]
 
     score = torch.autograd.functional.jacobian(final, projected).abs().sum((0, 2))  # [D, N, d] -> [N]

@@ -13,19 +13,17 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from justjump import ops
-from justjump.analysis.copies import Copies, Part
-from justjump.analysis.dna_gradient import DNAGradient
 from justjump.analysis.hops import Balls, balls, check_node
+from justjump.analysis.pairs import PairGraph
 from justjump.data import Graph
 from justjump.nn import NodeClassifier
+from justjump.ops import Adjacency
 from justjump.train import Inputs, prepare
 
 # Numbers in one tensor of a sweep: as large as the caches like it.
@@ -94,30 +92,19 @@ def influences(model: NodeClassifier, inputs: Inputs, nodes: Sequence[int] | np.
 
 
 class _Network:
-    """A model and its representations of a graph, ready to be differentiated."""
+    """A model and its representations of a graph, ready to be differentiated.
+
+    Gradients are in the layout of the history, whatever it is; the padding of packed rows adds nothing to a sum.
+    """
 
     def __init__(self, model: NodeClassifier, inputs: Inputs) -> None:
         model = self.model = deepcopy(model).eval().requires_grad_(False)
-        self.adj = inputs.adj.with_self_loops()
-        self.rowptr, self.col = self.adj.rowptr.numpy().astype(np.int64), self.adj.col.numpy()
         with torch.no_grad():
-            history = model.representations(inputs.x, self.adj)
-        config = model.config
-        self.width = config.hidden
-        self.packed = model.is_packable(history[0], self.adj)
-        self.history = [self.pack(h) for h in history]
-        self.copies = config.hidden // independent_blocks(model)
-        if self.packed:
-            self.dna_gradients = [
-                DNAGradient(model.convs[t], self.history[: t + 1], self.history[t + 1]) for t in range(config.layers)
-            ]
-
-    def pack(self, h: Tensor) -> Tensor:
-        return ops.pack(h, self.model.config.heads) if self.packed else h
-
-    def unpack(self, h: Tensor) -> Tensor:
-        heads = self.model.config.heads
-        return ops.unpack(h, heads, self.width // heads) if self.packed else h
+            self.history = model.representations(inputs.x, inputs.adj)
+        self.adj = inputs.adj.with_self_loops().normalized("gcn", self.history.dtype)
+        self.rowptr, self.col = self.adj.rowptr.numpy().astype(np.int64), self.adj.col.numpy()
+        self.width = model.config.hidden
+        self.copies = model.config.hidden // independent_blocks(model)
 
     def batch_size(self, starts: np.ndarray) -> int:
         """How many start nodes fill a sweep, judged by a few of them."""
@@ -141,7 +128,8 @@ class _Network:
         """``[P]`` the influence of each pair's node on its start node."""
         score = torch.zeros(len(ball.nodes), dtype=torch.float64)
         for seeds in torch.split(self.seeds(), max(1, SWEEP_ELEMENTS // (self.width * len(ball.nodes)))):
-            score += self.sweep(ball, seeds).abs().sum((0, 2), dtype=torch.float64)
+            rows = self.sweep(ball, seeds).abs().sum(1, dtype=torch.float64)
+            score += rows.view(-1, len(seeds)).sum(1)
         return score.numpy()
 
     def seeds(self) -> Tensor:
@@ -149,43 +137,43 @@ class _Network:
         channel = torch.arange(self.model.lin_out.in_features)
         segment, block = channel // self.width, channel % self.copies
         row = segment * self.copies + block
-        return torch.nn.functional.one_hot(row).T.to(self.history[0].dtype)
+        return torch.nn.functional.one_hot(row).T.to(self.history.dtype)
 
     def sweep(self, ball: Balls, seeds: Tensor) -> Tensor:
-        """Gradients at h^(0) of some rows of the final representation. ``[R, D] -> [R, P, d]``"""
-        layers = self.model.config.layers
-        part = Part(self.adj, self.rowptr, self.col, ball)
-        nodes = torch.from_numpy(ball.nodes)
-        adjoint = self.final_gradients(nodes[: ball.sizes[0]], seeds)
+        """Gradients at h(0) of some rows of the final representation. ``[R, D] -> [P * R, d]``"""
+        layers, copies = self.model.config.layers, len(seeds)
+        graph = PairGraph(self.adj, self.rowptr, self.col, ball)
+        nodes = torch.from_numpy(ball.nodes).repeat_interleave(copies)
+        adjoint = self.final_gradients(nodes[: ball.sizes[0] * copies], seeds)
         for t in range(layers, 0, -1):
             grad, adjoint[t] = adjoint[t], None
             assert grad is not None
-            edges = part.copies(layers - t, len(seeds))
-            gradients = self.dna_gradients[t - 1] if self.packed else partial(self.layer_gradients, t)
-            for s, found in gradients(grad, nodes[: edges.sources], edges):
+            adj = graph.toward(layers - t, copies)
+            for s, found in self.layer_gradients(t, grad, nodes[: adj.num_nodes], adj):
                 adjoint[s] = _add(found, adjoint[s])
         assert adjoint[0] is not None
         return adjoint[0]
 
-    def layer_gradients(self, t: int, grad: Tensor, nodes: Tensor, edges: Copies) -> Iterator[tuple[int, Tensor]]:
-        """Gradients of layer t (from 1) at each h^(s) that it sees, by autograd. ``[R, P, d] -> [R, p, d]``"""
+    def layer_gradients(self, t: int, grad: Tensor, nodes: Tensor, adj: Adjacency) -> Iterator[tuple[int, Tensor]]:
+        """Gradients of layer t (from 1) at the rows of each h(s) that it sees."""
         first = 0 if self.model.config.model == "dna" else t - 1  # the others see the newest one only
-        history = [h[nodes].repeat(edges.copies, 1).requires_grad_() for h in self.history[first:t]]
+        history = self.history[first:t].take(nodes)
+        rows = [history.rows(s).requires_grad_() for s in range(len(history))]
         with torch.enable_grad():
-            out = self.model.layer(t - 1, history, edges.square())
-            out = out.view(edges.copies, edges.sources, -1)[:, : edges.targets]
-        for s, found in enumerate(torch.autograd.grad(out, history, grad, allow_unused=True), first):
+            self.model.layer(t, history, adj)
+            out = history.rows(len(history) - 1)
+        for s, found in enumerate(torch.autograd.grad(out, rows, grad, allow_unused=True), first):
             if found is not None:  # a window leaves out some
-                yield s, found.view(edges.copies, edges.sources, -1)
+                yield s, found
 
     def final_gradients(self, nodes: Tensor, seeds: Tensor) -> list[Tensor | None]:
-        """Gradients of the start nodes' final representations at each h^(t). T + 1 times ``[R, S, d]`` or None"""
-        copies, starts = len(seeds), len(nodes)
-        history = [self.unpack(h[nodes]).repeat(copies, 1).requires_grad_() for h in self.history]
+        """Gradients of the start nodes' final representations at the rows of each h(t), T + 1 of them or None."""
+        history = self.history.take(nodes)
+        rows = [history.rows(t).requires_grad_() for t in range(len(history))]
         with torch.enable_grad():
             final = self.model.final(history)
-        grads = torch.autograd.grad(final, history, seeds.repeat_interleave(starts, 0), allow_unused=True)
-        return [None if g is None else self.pack(g).view(copies, starts, -1) for g in grads]
+        grad = seeds.repeat(len(nodes) // len(seeds), 1)
+        return list(torch.autograd.grad(final, rows, grad, allow_unused=True))
 
 
 def independent_blocks(model: NodeClassifier) -> int:
@@ -197,9 +185,9 @@ def independent_blocks(model: NodeClassifier) -> int:
 
 
 def _add(new: Tensor, old: Tensor | None) -> Tensor:
-    """The sum of gradients of which one covers more of the ball, in place. ``[R, P, d], [R, p, d] -> [R, P, d]``"""
+    """The sum of gradients of which one covers more of the ball, in place. ``[P, d], [p, d] -> [P, d]``"""
     if old is None:
         return new
-    larger, smaller = (new, old) if new.size(1) >= old.size(1) else (old, new)
-    larger[:, : smaller.size(1)] += smaller
+    larger, smaller = (new, old) if len(new) >= len(old) else (old, new)
+    larger[: len(smaller)] += smaller
     return larger

@@ -50,6 +50,8 @@ class Case:
 CASES = {
     "layer-cora": Case("DNA layer", "cora", 4, 128, 8, 16, 60),
     "layer-photo": Case("DNA layer", "amazon_photo", 1, 128, 16, 16, 60),
+    "drop-in-cora": Case("DNA layer (edge_index)", "cora", 4, 128, 8, 16, 48),
+    "drop-in-photo": Case("DNA layer (edge_index)", "amazon_photo", 1, 128, 16, 16, 48),
     "layer-computers-folds": Case("DNA layer", "amazon_computers", 2, 128, 16, 16, 120),
     "layer-computers": Case("DNA layer", "amazon_computers", 2, 128, 16, 8, 80),
     "layer-computers-deep": Case("DNA layer", "amazon_computers", 5, 128, 8, 1, 60),
@@ -100,8 +102,8 @@ def _dna_layer(case: Case, side: str, graph: Graph) -> Step:
     ours = DNAConv(case.channels, case.heads, case.groups, ATTENTION_DROPOUT)
     edge_index = torch.from_numpy(graph.edge_index)
     if side == "ours":
-        adj = Adjacency.build(edge_index, num_nodes=graph.num_nodes)
-        return _forward_backward(ours, x, adj)
+        sorted_once = Adjacency.build(edge_index, num_nodes=graph.num_nodes)
+        return _forward_backward(ours, x, edge_index if "edge_index" in case.kind else sorted_once)
     import torch_geometric.nn as pyg
 
     theirs = pyg.DNAConv(case.channels, case.heads, case.groups, ATTENTION_DROPOUT, cached=True)

@@ -149,7 +149,7 @@ def work(case: str) -> tuple[float, float]:
     if not c.kind.startswith("DNA"):
         return 0.0, 0.0
     edges = 2 * DATASETS[c.dataset].edges + DATASETS[c.dataset].nodes
-    row, is_layer = torch.empty(1, 1).expand(DATASETS[c.dataset].nodes, c.channels), c.kind.endswith("layer")
+    row, is_layer = torch.empty(1, 1).expand(DATASETS[c.dataset].nodes, c.channels), not c.kind.endswith("step")
     gathered = operations = 0.0
     for t in [c.steps] if is_layer else range(1, c.steps + 1):
         n = edges if is_layer or t < c.steps else edges / TRAINED

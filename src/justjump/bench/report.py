@@ -79,7 +79,7 @@ def growth(threads: int, as_json: bool, markdown: Path | None) -> None:
     console = Console(stderr=True)
     sizes = track(EDGES, "training on random graphs", console=console, disable=not console.is_terminal)
     rows = [grow(edges, threads) for edges in sizes]
-    head = ("edges", "nodes", "seconds a step", "ns / edge / T", "peak MB", "bytes / edge")
+    head = ("edges", "nodes", "seconds per step", "ns / edge / T", "peak MB", "bytes / edge")
     body = [
         (
             f"{row.edges:,}",

@@ -68,7 +68,7 @@ def train(
     if plan:
         from justjump.experiments.plans import show_plan
 
-        show_plan(spec.load(), config, protocol)
+        show_plan(spec.load(), config, protocol, as_json)
         return
     from justjump.experiments.train import train as run_training
 

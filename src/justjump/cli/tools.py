@@ -69,8 +69,9 @@ def bench(
 
     Measures layers and training steps of both in turn: time, memory, and the share of the machine's limits.
 
-    Cases: layer-cora, layer-photo, layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo,
-    step-computers, step-physics, gat-computers, gcn-computers, gcn-computers-adj.
+    Cases: layer-cora, layer-photo, drop-in-cora, drop-in-photo (an edge_index in place of a sorted graph),
+    layer-computers, layer-computers-folds, layer-computers-deep, step-cora, step-photo, step-computers, step-physics,
+    gat-computers, gcn-computers, gcn-computers-adj.
 
     With --growth, measures instead how our training step grows with the graph, from 0.5 to 16 million edges.
 

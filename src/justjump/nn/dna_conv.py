@@ -210,8 +210,9 @@ class DNAConv(nn.Module):
             return
         head = self.multi_head
         adj = self._adjacency(edge_index, edge_weight, self._history(history))
-        window = {"window": self.window, "keep_first": self.keep_first}
-        ops.dna_extend(history, head.projections, adj, head.heads, self._dropout, **window)
+        window, keep_first = self.window, self.keep_first
+        projections, heads = head.projections, head.heads
+        ops.dna_extend(history, projections, adj, heads, self._dropout, window=window, keep_first=keep_first)
 
     @property
     def _dropout(self) -> float:

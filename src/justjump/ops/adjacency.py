@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from justjump.ops import native
+from justjump.ops.edge_index import check_nodes, check_weight, edges_of_matrix, same_values, sorted_edges
 from justjump.ops.matrix import SparseMatrix, sort_entries
-from justjump.ops.operation import is_traced
 from justjump.ops.segments import edge_targets, segment_sum
 
 Aggregate = Literal["gcn", "mean", "sum"]
@@ -85,12 +83,27 @@ class Adjacency(SparseMatrix):
             num_nodes: N; the largest index decides where it is not given
         """
         if isinstance(graph, Tensor) and graph.layout == torch.strided:
-            return _from_edge_index(graph, edge_weight, num_nodes)
+            return cls._from_edge_index(graph, edge_weight, num_nodes)
         if edge_weight is not None:
             raise ValueError(f"edge_weight was given, but the graph ({type(graph).__name__}) holds its own weights")
-        adj = graph if isinstance(graph, Adjacency) else _from_sparse(graph)
+        adj = graph if isinstance(graph, Adjacency) else cls._from_edge_index(*edges_of_matrix(graph))
         if num_nodes is not None and num_nodes != adj.num_nodes:
             raise ValueError(f"the graph has {adj.num_nodes} nodes, but x has {num_nodes} rows")
+        return adj
+
+    @classmethod
+    def _from_edge_index(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
+        edges = sorted_edges(edge_index, num_nodes, lambda n, rowptr, col: cls._trusted((n, n), rowptr, col))
+        plain: Adjacency = edges.graph
+        if edge_weight is None:
+            return plain
+        weight = check_weight(edge_weight, edge_index.size(1))
+        if weight.requires_grad:
+            return plain._with_weight(weight[edges.order])
+        weighted = edges.weighted
+        if weighted is None or not same_values(weighted[0], weight):
+            weighted = edges.weighted = weight.clone(), plain._with_weight(weight[edges.order])
+        adj: Adjacency = weighted[1]
         return adj
 
     @property
@@ -175,8 +188,8 @@ class Adjacency(SparseMatrix):
     def _again(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         if self.aggregate != aggregate:
             raise ValueError(
-                f"the graph is normalised for aggregate={self.aggregate!r}, not {aggregate!r}: give the layer the graph "
-                "that it was made of"
+                f"the graph is normalised for aggregate={self.aggregate!r}, not {aggregate!r}: give the layer the "
+                "graph that it was made of"
             )
         assert self.weight is not None
         return self if self.weight.dtype == dtype else self._with_weight(self.weight.to(dtype), aggregate)
@@ -214,7 +227,7 @@ class Adjacency(SparseMatrix):
             kind = f"{nodes.dtype} of shape {list(nodes.shape)}"
             raise ValueError(f"nodes is {kind}, expected node numbers [n] or a mask [{self.num_nodes}]")
         if len(nodes):
-            _check_nodes("nodes", nodes, self.num_nodes)
+            check_nodes("nodes", nodes, self.num_nodes)
         with torch.inference_mode(False):  # it must serve training, too
             return _Slice.of(self, nodes)
 
@@ -306,102 +319,3 @@ def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor) -> Tensor:
     # The masked value must not pass through pow: its gradient is inf * 0 there.
     scale = torch.where(degree > 0, degree, 1).pow(-0.5) * (degree > 0)
     return scale[edge_targets(rowptr)] * weight * scale[col]
-
-
-@dataclass(frozen=True, eq=False)
-class _Sorted:
-    """An edge_index as it was when it was sorted, and what came of it."""
-
-    edge_index: Tensor
-    num_nodes: int
-    order: Tensor  # [E] from the order of edge_index to CSR order
-    adj: Adjacency  # without weights
-    weighted: list[tuple[Tensor, Adjacency]]  # at most one: the weights that came last
-
-
-# Keyed by the tensor itself, which it does not keep alive. A copy of the values tells whether they have changed, by
-# whatever way: a version counter would miss changes through numpy or .data.
-_SORTED: WeakIdKeyDictionary = WeakIdKeyDictionary()
-
-
-def _from_edge_index(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
-    if edge_index.dtype not in (torch.int32, torch.int64):
-        raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
-    weight = None if edge_weight is None else _check_weight(edge_weight, edge_index.size(1))
-    found = _sorted(edge_index, num_nodes)
-    if weight is None:
-        return found.adj
-    if weight.requires_grad:
-        return found.adj._with_weight(weight[found.order])
-    if not found.weighted or not _same(found.weighted[0][0], weight):
-        found.weighted[:] = [(weight.clone(), found.adj._with_weight(weight[found.order]))]
-    return found.weighted[0][1]
-
-
-def _sorted(edge_index: Tensor, num_nodes: int | None) -> _Sorted:
-    traced = is_traced(edge_index)
-    if not traced and edge_index in _SORTED:
-        found: _Sorted = _SORTED[edge_index]
-        if num_nodes in (None, found.num_nodes) and _same(found.edge_index, edge_index):
-            return found
-    if num_nodes is None:
-        num_nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
-    if edge_index.numel():
-        _check_nodes("edge_index", edge_index, num_nodes)
-    source, target = edge_index
-    rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
-    adj = Adjacency._trusted((num_nodes, num_nodes), rowptr, source[order])
-    found = _Sorted(edge_index if traced else edge_index.clone(), num_nodes, order, adj, [])
-    if not traced:
-        _SORTED[edge_index] = found
-    return found
-
-
-def _same(kept: Tensor, now: Tensor) -> bool:
-    return kept.dtype == now.dtype and kept.device == now.device and torch.equal(kept, now)
-
-
-def _from_sparse(adj_t: Any) -> Adjacency:
-    if isinstance(adj_t, Tensor):
-        coo = adj_t.to_sparse().coalesce()
-        (target, source), value, shape = coo.indices(), coo.values(), tuple(coo.shape)
-    elif hasattr(adj_t, "sparse_sizes"):  # torch_sparse.SparseTensor
-        target, source, value = adj_t.coo()
-        shape = tuple(adj_t.sparse_sizes())
-    elif hasattr(adj_t, "tocoo"):  # scipy
-        coo = adj_t.tocoo()
-        target, source = torch.as_tensor(coo.row).long(), torch.as_tensor(coo.col).long()
-        value, shape = torch.as_tensor(coo.data), tuple(coo.shape)
-    else:
-        raise TypeError(
-            "a graph is an Adjacency, an edge_index tensor, a sparse adj_t or a scipy matrix, "
-            f"not {type(adj_t).__name__}"
-        )
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"the adjacency matrix has shape {list(shape)}, expected a square one")
-    if value is not None and not value.is_floating_point():
-        value = value.to(torch.get_default_dtype())
-    return _from_edge_index(torch.stack([source, target]), value, shape[0])
-
-
-def _check_nodes(name: str, nodes: Tensor, num_nodes: int) -> None:
-    low, high = int(nodes.min()), int(nodes.max())
-    if low < 0 or high >= num_nodes:
-        bad = low if low < 0 else high
-        raise ValueError(f"{name} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
-
-
-def _check_weight(weight: Tensor, edges: int) -> Tensor:
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"edge_weight is {weight!r}, expected a tensor (the number of nodes is num_nodes=...)")
-    if weight.shape != (edges,):
-        raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight per edge")
-    if not weight.is_floating_point():
-        raise TypeError(f"edge_weight has dtype {weight.dtype}, expected a floating point type")
-    bad = ~(torch.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        edge = int(bad.nonzero()[0])
-        raise ValueError(f"edge_weight[{edge}] is {weight[edge].item()}: weights must be finite and not negative")
-    return weight

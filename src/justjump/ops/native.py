@@ -136,52 +136,58 @@ def run(operator: str, dtype: torch.dtype, **fields: Any) -> None:
 
     The caller's tensors stay alive until it is done.
     """
-    arguments = _class(operator, dtype)()
+    arguments, matrix_of = _class(operator, dtype)(), _class("Matrix", dtype)
     arguments.threads = threads()
     for name, value in fields.items():
         if value is None:
             continue
         if isinstance(value, Tensor):
-            value = matrix(name, value, dtype)
+            value = matrix_of(*_matrix(name, value, dtype))
         elif isinstance(value, list):
-            value = [m for x in value for m in matrices(name, x, dtype)]
+            value = [matrix_of(*sizes) for x in value for sizes in _matrices(name, x, dtype)]
         setattr(arguments, name, value)
     arguments.run()
 
 
-def matrix(name: str, x: Tensor, dtype: torch.dtype) -> Any:
-    """A vector as one row, a matrix with contiguous rows, or contiguous blocks ``[g, n, m]`` one below the other."""
-    _check_memory(name, x, dtype)
-    shape, strides = x.shape, x.stride()
-    if len(shape) == 2:
-        (rows, width), (stride, inner) = shape, strides
-        if (width > 1 and inner != 1) or (rows > 1 and stride < width):
-            raise ValueError(f"{name} has strides {strides}, expected contiguous rows: call .contiguous()")
-    else:
-        if not x.is_contiguous():
-            raise ValueError(f"{name} has strides {strides}, expected a contiguous tensor: call .contiguous()")
-        rows, width = (1, shape[0]) if len(shape) == 1 else (shape[0] * shape[1], shape[2])
-        stride = width
-    return _class("Matrix", dtype)(x.data_ptr(), rows, width, stride)
+def _matrix(name: str, x: Tensor, dtype: torch.dtype) -> tuple[int, int, int, int]:
+    """Address, rows, width and stride of a tensor.
 
-
-def matrices(name: str, x: Tensor, dtype: torch.dtype) -> list[Any]:
-    """The representations of a tensor ``[N, d]``, or ``[N, t, d]``: t matrices."""
-    if x.dim() == 2:
-        return [matrix(name, x, dtype)]
-    _check_memory(name, x, dtype)
-    (rows, steps, width), (stride, step, inner) = x.shape, x.stride()
-    if width > 1 and inner != 1:
+    A vector is one row, a matrix has contiguous rows, contiguous blocks ``[g, n, m]`` stand one below the other.
+    """
+    shape = x.shape
+    if x.dtype is not dtype or not x.is_cpu or x.layout is not torch.strided:
+        _refuse(name, x, dtype)
+    if x.is_contiguous():
+        if len(shape) == 2:
+            rows, width = shape
+        else:
+            rows, width = (1, shape[0]) if len(shape) == 1 else (shape[0] * shape[1], shape[2])
+        return x.data_ptr(), rows, width, width
+    if len(shape) != 2:
+        raise ValueError(f"{name} has strides {x.stride()}, expected a contiguous tensor: call .contiguous()")
+    (rows, width), (stride, inner) = shape, x.stride()
+    if (width > 1 and inner != 1) or (rows > 1 and stride < width):
         raise ValueError(f"{name} has strides {x.stride()}, expected contiguous rows: call .contiguous()")
-    start, size, made = x.data_ptr(), x.itemsize, _class("Matrix", dtype)
-    return [made(start + t * step * size, rows, width, stride) for t in range(steps)]
+    return x.data_ptr(), rows, width, stride
 
 
-def _check_memory(name: str, x: Tensor, dtype: torch.dtype) -> None:
-    if not x.is_cpu or x.layout is not torch.strided:
-        raise ValueError(f"{name} is a {x.layout} tensor on {x.device}, expected a dense one on the CPU")
+def _matrices(name: str, x: Tensor, dtype: torch.dtype) -> list[tuple[int, int, int, int]]:
+    """Address, rows, width and stride of each representation in a tensor ``[N, d]`` or ``[N, t, d]``."""
+    if x.dim() == 2:
+        return [_matrix(name, x, dtype)]
+    if x.dtype is not dtype or not x.is_cpu or x.layout is not torch.strided:
+        _refuse(name, x, dtype)
+    (rows, steps, width), (stride, step, inner) = x.shape, x.stride()
+    if (width > 1 and inner != 1) or (rows > 1 and stride < width):
+        raise ValueError(f"{name} has strides {x.stride()}, expected contiguous rows: call .contiguous()")
+    start, size = x.data_ptr(), x.itemsize
+    return [(start + t * step * size, rows, width, stride) for t in range(steps)]
+
+
+def _refuse(name: str, x: Tensor, dtype: torch.dtype) -> None:
     if x.dtype is not dtype:
         raise TypeError(f"{name} has dtype {x.dtype}, expected {dtype}")
+    raise ValueError(f"{name} is a {x.layout} tensor on {x.device}, expected a dense one on the CPU")
 
 
 def index(name: str, x: Tensor | None) -> Any:

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 _PLAIN = (Tensor, torch.nn.Parameter)
+Save = Callable[[Sequence[Any], Sequence[Any], Any], Sequence[Tensor | None]]
+Gradient = Callable[[Tensor, Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def _number(name: str) -> Callable[[], int]:
@@ -47,27 +49,33 @@ class Operation:
         self._traced.register_fake(fake)
         return fake
 
-    def register_gradient(self, save: Callable[..., None], gradient: Callable[..., Sequence[Any]]) -> None:
+    def register_gradient(self, save: Save, gradient: Gradient) -> None:
         """Make the operation differentiable.
 
         Args:
-            save: ``save(ctx, inputs, output)`` keeps on ``ctx`` what backward needs
-            gradient: ``gradient(ctx, grad)`` gives the gradients of the learned inputs, a list for a list
+            save: ``save(learned, constants, output)`` gives the tensors that backward needs, None among them
+            gradient: ``gradient(grad, saved, constants)`` gives the gradients of the learned inputs, a list for a list
         """
         run, learned = self._run, self._learned
 
         def setup(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.constants = len(inputs) - learned
-            ctx.lengths = [len(x) if isinstance(x, list | tuple) else None for x in inputs[:learned]]
+            constants = inputs[learned:]
+            ctx.lengths = _lengths(inputs[:learned])
             ctx.set_materialize_grads(False)
-            save(ctx, inputs, output)
+            # Here, unlike below, torch must see every tensor.
+            ctx.others = [None if isinstance(x, Tensor) else x for x in constants]
+            ctx.save_for_backward(
+                *(x if isinstance(x, Tensor) else None for x in constants), *save(inputs[:learned], constants, output)
+            )
 
         def backward(ctx: Any, grad: Any, *_: Any) -> tuple[Any, ...]:
+            tensors, count = ctx.saved_tensors, len(ctx.others)
+            constants = [y if x is None else x for x, y in zip(ctx.others, tensors[:count], strict=True)]
             if grad is None:
                 found: Sequence[Any] = [None if n is None else [None] * n for n in ctx.lengths]
             else:
-                found = gradient(ctx, grad)
-            return (*found, *(None,) * ctx.constants)
+                found = gradient(grad, tensors[count:], constants)
+            return (*found, *(None,) * count)
 
         self._traced.register_autograd(backward, setup_context=setup)
 
@@ -76,17 +84,18 @@ class Operation:
 
             @staticmethod
             def forward(ctx: Any, constants: tuple[Any, ...], lengths: list[int | None], *flat: Any) -> Any:
-                inputs = (*_unflatten(flat, lengths), *constants)
-                output = run(*inputs)
-                ctx.count = len(flat)
+                inputs = _unflatten(flat, lengths)
+                output = run(*inputs, *constants)
+                ctx.constants, ctx.count = constants, len(flat)
                 ctx.set_materialize_grads(False)
-                save(ctx, inputs, output)
+                ctx.save_for_backward(*save(inputs, constants, output))
                 return output[0] if isinstance(output, tuple) else output
 
             @staticmethod
             def backward(ctx: Any, grad: Any) -> Any:
-                found = (None,) * ctx.count if grad is None else _flatten(gradient(ctx, grad))
-                return (None, None, *found)
+                if grad is None:
+                    return (None,) * (2 + ctx.count)
+                return (None, None, *_flatten(gradient(grad, ctx.saved_tensors, ctx.constants)))
 
         self._eager = Eager
 
@@ -97,8 +106,7 @@ class Operation:
             return self._result(self._run(*inputs))
         if self._eager is not None:
             learned = inputs[: self._learned]
-            lengths = [len(x) if isinstance(x, list | tuple) else None for x in learned]
-            return self._eager.apply(inputs[self._learned :], lengths, *_flatten(learned))  # type: ignore[no-untyped-call]
+            return self._eager.apply(inputs[self._learned :], _lengths(learned), *_flatten(learned))  # type: ignore[no-untyped-call]
         # Without a gradient: torch says so where one is wanted.
         wanted = any(isinstance(x, Tensor) and x.requires_grad for x in _flatten(inputs))
         return self._traced(*inputs) if wanted else self._run(*inputs)
@@ -113,10 +121,15 @@ def operation(name: str, learned: int = 1) -> Callable[[Callable[..., Any]], Ope
     return lambda run: Operation(name, run, learned)
 
 
+def _lengths(values: Sequence[Any]) -> list[int | None]:
+    """Of the lists among the values."""
+    return [len(x) if isinstance(x, (list, tuple)) else None for x in values]
+
+
 def _flatten(values: Sequence[Any]) -> list[Any]:
     flat: list[Any] = []
     for value in values:
-        flat.extend(value) if isinstance(value, list | tuple) else flat.append(value)
+        flat.extend(value) if isinstance(value, (list, tuple)) else flat.append(value)
     return flat
 
 

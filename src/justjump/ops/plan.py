@@ -12,7 +12,7 @@ from justjump.ops import native
 from justjump.ops.history import History
 from justjump.ops.layout import Layout
 
-Form = Literal["torch", "separate", "folded"]
+Form = Literal["torch", "native", "separate", "folded"]
 
 # The gradients of all scores are kept between the two passes of backward up to this size: they stay in the cache.
 # Larger layers compute them twice.
@@ -20,6 +20,7 @@ SCORE_BYTES = 2**23
 
 _FORMS = {
     "torch": "PyTorch works through the edges in blocks",
+    "native": "the native kernels sum over the edges",
     "separate": "keys and values are projected per node and gathered per edge",
     "folded": "the history itself is gathered per edge; the projections are applied to queries and aggregates",
 }
@@ -35,10 +36,11 @@ def is_native(*tensors: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """How one DNA layer is computed.
+    """How one layer is computed.
 
     Attributes:
-        form: ``"torch"``, ``"separate"`` or ``"folded"``; all give the same numbers up to rounding
+        form: of a DNA layer ``"torch"``, ``"separate"`` or ``"folded"``, of a GCN or GAT layer ``"torch"`` or
+            ``"native"``; all give the same numbers up to rounding
         layout: of the history from layer to layer; None is the standard one
         keeps_scores: backward keeps the gradients of all scores from its pass by source to its pass by target
         by_community: forward visits the targets of one community together, to find more of what it gathers in the
@@ -58,7 +60,7 @@ class Plan:
 
     @classmethod
     def choose(cls, history: History, *, edges: int, heads: int, groups: int) -> Plan:
-        """The plan of a layer, by its sizes, dtype and device."""
+        """The plan of a DNA layer, by its sizes, dtype and device."""
         why_not = _why_not_native(history)
         if why_not:
             return cls("torch", None, keeps_scores=False, by_community=False, reason=why_not)
@@ -70,8 +72,20 @@ class Plan:
         reason = f"groups={groups} is no multiple of heads={heads}: a group spans several heads"
         return cls("separate", layout, keeps_scores=True, by_community=True, reason=reason)
 
+    @classmethod
+    def baseline(cls, history: History) -> Plan:
+        """The plan of a GCN or GAT layer, which sees the newest representation only."""
+        why_not = _why_not_native(history)
+        reason = why_not or f"the kernels take {history.dtype} on the CPU"
+        return cls("torch" if why_not else "native", None, keeps_scores=False, by_community=False, reason=reason)
+
+    @property
+    def why(self) -> str:
+        """What the form does, and the reason for it."""
+        return f"{self.form}: {_FORMS[self.form]}, because {self.reason}"
+
     def __str__(self) -> str:
-        parts = [f"{self.form}: {_FORMS[self.form]}, because {self.reason}"]
+        parts = [self.why]
         if self.layout is not None:
             parts.append(f"the history stays packed, {self.layout.stride} numbers per node and representation")
             parts.append(f"backward {'keeps' if self.keeps_scores else 'computes again'} the gradients of the scores")

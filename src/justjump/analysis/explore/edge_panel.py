@@ -100,7 +100,7 @@ def _without_attention(session: Session, number: int, target: int, source: int) 
         return GAT_HAS_NONE
     adj = subject.inputs.adj
     here = (adj.col == source) & (adj.target == target)
-    weight = adj.normalized("gcn").weight
-    assert weight is not None  # a normalised graph has weights
-    fixed = float(weight[here].sum())
-    return f"GCN does not choose: every layer takes the latest representation with the fixed weight {fixed:.3f}."
+    weights = adj.normalized("gcn").weight
+    assert weights is not None
+    weight = float(weights[here].sum())
+    return f"GCN does not choose: every layer takes the latest representation with the fixed weight {weight:.3f}."

@@ -148,8 +148,8 @@ def dna_layer_backward(
     if targets == 0:
         return [x.zero_() for x in grads]
     weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
-    kept = saved_shapes(folded, layout, targets, sources, _count(history))
-    named = {name: x.contiguous() for name, x in zip(kept, saved, strict=True)}
+    shapes = saved_shapes(folded, layout, targets, sources, _count(history))
+    named = {name: x.contiguous() for name, x in zip(shapes, saved, strict=True)}
     learned = {f"grad_{name}": x for name, x in zip(WEIGHTS, grad_weights, strict=False)}
     native.run(
         "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
@@ -188,32 +188,35 @@ def _(  # type: ignore[no-untyped-def]
     return [*grads, *([torch.empty_like(edge_weight)] if learns_edges else [])]
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    attended, newest, *tensors = inputs[:15]
-    order_free = tensors[:12]  # the order of the targets plays no part in backward
-    ctx.heads, ctx.folded, packed, relu, ctx.keep_scores, ctx.dropout_p, seed, *ctx.learns = inputs[15:]
+def _save(learned: Sequence[Any], constants: Sequence[Any], output: Any) -> list[Tensor | None]:
+    """The output if there is a ReLU, newest, edge weights, weights and biases, the packed history, and the rest."""
+    attended, newest, *weights = learned
+    packed, relu = constants[8:10]
     out, saved = output
-    ctx.packed, ctx.count = packed, len(attended)
-    history, last = attended, newest
-    if not packed:
-        history, saved = saved[: len(attended)], saved[len(attended) :]
-        if newest is not None:
-            last, saved = saved[0], saved[1:]
-    ctx.save_for_backward(out if relu else None, last, seed, *order_free, *history, *saved)
+    history = attended if packed else []
+    if not packed and newest is not None:
+        count = len(attended)
+        newest, saved = saved[count], [*saved[:count], *saved[count + 1 :]]
+    return [out if relu else None, newest, *weights, *history, *saved]
 
 
-def _gradient(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    out, newest, seed, *tensors = ctx.saved_tensors
-    order_free, history, saved = tensors[:12], tensors[12 : 12 + ctx.count], tensors[12 + ctx.count :]
-    options = (ctx.heads, ctx.folded, ctx.packed, ctx.keep_scores, ctx.dropout_p, seed, *ctx.learns)
-    grads = dna_layer_backward(grad, out, history, newest, saved, *order_free, *options)
-    learns, learns_edges = ctx.learns
-    grad_history, rest = grads[: ctx.count], grads[ctx.count :]
+def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, ...]:
+    out, newest, edge_weight, *rest = saved
+    weights, rest = rest[:6], rest[6:]
+    rowptr, col, colptr, row, position, _, heads, folded, packed, _, keep_scores, *options = constants
+    count = len(rest) - (5 if folded else 2)  # saved_shapes
+    history, others = rest[:count], rest[count:]
+    structure = (rowptr, col, colptr, row, position)
+    grads = dna_layer_backward(
+        grad, out, history, newest, others, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
+        *options,
+    )  # fmt: skip
+    *_, learns, learns_edges = options
+    grad_history, rest = grads[:count], grads[count:]
     grad_newest = None
     if newest is not None:
         grad_newest, *rest = rest
     grad_edges = rest.pop() if learns_edges else None
-    weights = order_free[1:7]
     given = [None if w is None else g for w, g in zip(weights, rest, strict=True)] if learns else [None] * 6
     return grad_history, grad_newest, grad_edges, *given
 

@@ -19,6 +19,7 @@ def restricted_softmax(x: Tensor, dim: int = -1) -> Tensor:
 
     Subtracting ``max(0, max_j x_j)`` keeps every exponent at or below zero.
 
+    >>> import torch
     >>> restricted_softmax(torch.tensor([0.0, 0.0, 0.0]))
     tensor([0.2500, 0.2500, 0.2500])
     """

@@ -55,18 +55,9 @@ def _(y, grad, p):  # type: ignore[no-untyped-def]
     return y.new_empty(y.shape)
 
 
-def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    _, ctx.p, seed = inputs
-    ctx.save_for_backward(seed)
-
-
-def _save_output(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    ctx.p = inputs[1]
-    ctx.save_for_backward(output)
-
-
 # Dropout is linear, and its own adjoint.
-dropout.register_gradient(_save, lambda ctx, grad: (dropout(grad, ctx.p, *ctx.saved_tensors),))
+dropout.register_gradient(lambda *_: (), lambda grad, _, constants: (dropout(grad, *constants),))
 relu_dropout.register_gradient(
-    _save_output, lambda ctx, grad: (relu_dropout_backward(*ctx.saved_tensors, grad, ctx.p),)
+    lambda learned, constants, y: (y,),
+    lambda grad, saved, constants: (relu_dropout_backward(saved[0], grad, constants[0]),),
 )

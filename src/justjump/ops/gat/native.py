@@ -87,14 +87,7 @@ def _(grad, out, sloped, state, value, score_source, score_target, *_):  # type:
     return torch.empty_like(value), torch.empty_like(score_source), torch.empty_like(score_target)
 
 
-def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    *tensors, ctx.heads, ctx.channels, ctx.negative_slope, ctx.dropout_p, seed = inputs
-    ctx.save_for_backward(*output, *tensors, seed)
-
-
-def _gradient(ctx, grad):  # type: ignore[no-untyped-def]
-    *tensors, seed = ctx.saved_tensors
-    return gat_backward(grad, *tensors, ctx.heads, ctx.channels, ctx.negative_slope, ctx.dropout_p, seed)
-
-
-gat_attention.register_gradient(_save, _gradient)
+gat_attention.register_gradient(
+    lambda learned, constants, output: (*output, *learned),
+    lambda grad, saved, constants: gat_backward(grad, *saved, *constants),
+)

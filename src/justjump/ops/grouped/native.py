@@ -47,16 +47,10 @@ def _(grad, x, weight, heads):  # type: ignore[no-untyped-def]
     return torch.empty_like(x), torch.empty_like(weight), weight.new_empty(weight.size(0) * weight.size(2))
 
 
-def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    x, weight, bias, ctx.heads = inputs
-    ctx.has_bias = bias is not None
-    ctx.save_for_backward(x, weight)
+def _gradient(grad, saved, constants):  # type: ignore[no-untyped-def]
+    x, weight, bias = saved
+    grad_x, grad_weight, grad_bias = packed_linear_backward(grad, x, weight, *constants)
+    return grad_x, grad_weight, None if bias is None else grad_bias
 
 
-def _gradient(ctx, grad):  # type: ignore[no-untyped-def]
-    x, weight = ctx.saved_tensors
-    grad_x, grad_weight, grad_bias = packed_linear_backward(grad, x, weight, ctx.heads)
-    return grad_x, grad_weight, grad_bias if ctx.has_bias else None
-
-
-packed_linear.register_gradient(_save, _gradient)
+packed_linear.register_gradient(lambda learned, constants, output: learned, _gradient)

@@ -88,19 +88,19 @@ def _(grad, x, weight, *_):  # type: ignore[no-untyped-def]
     return x.new_empty(x.shape), x.new_empty(weight.shape)
 
 
-def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
-    x, weight, *structure, other_weight, ctx.dropout_p, seed, ctx.learned = inputs
-    ctx.save_for_backward(weight, *structure, other_weight, seed, x if ctx.learned else None)
+def _save(learned, constants, output):  # type: ignore[no-untyped-def]
+    x, weight = learned
+    return weight, x if constants[-1] else None
 
 
-def _gradient(ctx, grad):  # type: ignore[no-untyped-def]
-    weight, rowptr, col, number, colptr, row, other_number, other_weight, seed, x = ctx.saved_tensors
-    grad = grad.contiguous()
-    if ctx.learned:
-        return spmm_backward(grad, x, weight, rowptr, col, colptr, row, other_number, ctx.dropout_p, seed)
+def _gradient(grad, saved, constants):  # type: ignore[no-untyped-def]
+    (weight, x), grad = saved, grad.contiguous()
+    rowptr, col, number, colptr, row, other_number, other_weight, dropout_p, seed, learned = constants
+    if learned:
+        return spmm_backward(grad, x, weight, rowptr, col, colptr, row, other_number, dropout_p, seed)
     own, other = (weight, None) if other_weight is None else (other_weight, weight)
     transposed = (colptr, row, other_number, rowptr, col, number)
-    return spmm(grad, own, *transposed, other, ctx.dropout_p, seed, False), None
+    return spmm(grad, own, *transposed, other, dropout_p, seed, False), None
 
 
 spmm.register_gradient(_save, _gradient)

@@ -1,0 +1,114 @@
+"""Reading the edges of a graph: validated once, sorted once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from justjump.ops.matrix import sort_entries
+from justjump.ops.operation import is_traced
+
+
+@dataclass(eq=False)
+class SortedEdges:
+    """What an ``edge_index`` was sorted into.
+
+    Attributes:
+        edge_index: its values when it was sorted
+        num_nodes: N
+        order: ``[E]`` from the order of ``edge_index`` to CSR order
+        graph: the edges without weights
+        weighted: the weights that came last, and the graph with them
+    """
+
+    edge_index: Tensor
+    num_nodes: int
+    order: Tensor
+    graph: Any
+    weighted: tuple[Tensor, Any] | None = None
+
+
+# Keyed by the tensor itself, which it does not keep alive. A copy of the values tells whether they have changed, by
+# whatever way: a version counter would miss changes through numpy or .data.
+_SORTED: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int, Tensor, Tensor], Any]) -> SortedEdges:
+    """The edges by target and then by source; those of the same tensor with the same values are not sorted again.
+
+    ``make(num_nodes, rowptr, col)`` makes the graph.
+    """
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
+    traced = is_traced(edge_index)
+    if not traced and edge_index in _SORTED:
+        found: SortedEdges = _SORTED[edge_index]
+        if num_nodes in (None, found.num_nodes) and same_values(found.edge_index, edge_index):
+            return found
+    if num_nodes is None:
+        num_nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    if edge_index.numel():
+        check_nodes("edge_index", edge_index, num_nodes)
+    copy = edge_index if traced else edge_index.clone()
+    source, target = copy
+    rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
+    found = SortedEdges(copy, num_nodes, order, make(num_nodes, rowptr, source[order]))
+    if not traced:
+        _SORTED[edge_index] = found
+    return found
+
+
+def same_values(saved: Tensor, now: Tensor) -> bool:
+    return saved.dtype == now.dtype and saved.device == now.device and torch.equal(saved, now)
+
+
+def edges_of_matrix(adj_t: Any) -> tuple[Tensor, Tensor | None, int]:
+    """``edge_index``, weights and N of a square adjacency matrix, row = target: torch, torch_sparse or scipy."""
+    if isinstance(adj_t, Tensor):
+        coo = adj_t.to_sparse().coalesce()
+        (target, source), value, shape = coo.indices(), coo.values(), tuple(coo.shape)
+    elif hasattr(adj_t, "sparse_sizes"):  # torch_sparse.SparseTensor
+        target, source, value = adj_t.coo()
+        shape = tuple(adj_t.sparse_sizes())
+    elif hasattr(adj_t, "tocoo"):  # scipy
+        coo = adj_t.tocoo()
+        target, source = torch.as_tensor(coo.row).long(), torch.as_tensor(coo.col).long()
+        value, shape = torch.as_tensor(coo.data), tuple(coo.shape)
+    else:
+        raise TypeError(
+            "a graph is an Adjacency, an edge_index tensor, a sparse adj_t or a scipy matrix, "
+            f"not {type(adj_t).__name__}"
+        )
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"the adjacency matrix has shape {list(shape)}, expected a square one")
+    if value is not None and not value.is_floating_point():
+        value = value.to(torch.get_default_dtype())
+    return torch.stack([source, target]), value, shape[0]
+
+
+def check_nodes(name: str, nodes: Tensor, num_nodes: int) -> None:
+    low, high = int(nodes.min()), int(nodes.max())
+    if low < 0 or high >= num_nodes:
+        bad = low if low < 0 else high
+        raise ValueError(f"{name} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
+
+
+def check_weight(weight: Tensor, edges: int) -> Tensor:
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"edge_weight is {weight!r}, expected a tensor (the number of nodes is num_nodes=...)")
+    if weight.shape != (edges,):
+        raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight per edge")
+    if not weight.is_floating_point():
+        raise TypeError(f"edge_weight has dtype {weight.dtype}, expected a floating point type")
+    bad = ~(torch.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        edge = int(bad.nonzero()[0])
+        raise ValueError(f"edge_weight[{edge}] is {weight[edge].item()}: weights must be finite and not negative")
+    return weight
