@@ -52,5 +52,5 @@ def test_growth_as_a_table_and_as_markdown(
     report.growth(2, as_json=False, markdown=tmp_path / "growth.md")
     assert "2,000" in capsys.readouterr().out
     lines = (tmp_path / "growth.md").read_text().splitlines()
-    assert lines[0].startswith("| edges | nodes | seconds a step |")
+    assert lines[0].startswith("| edges | nodes | seconds per step |")
     assert lines[2] == "| 1,000 | 62 | 0.25 | 41666.7 | 3 | 3146 |"
