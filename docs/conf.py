@@ -27,7 +27,14 @@ extensions = [
     "mathml",
 ]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "docs/**.ipynb", "results/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+include_patterns = [
+    "docs/**.md",
+    "docs/**.ipynb",
+    "results/**.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
 exclude_patterns = [".*", "build", "dist", "runs", "**/.ipynb_checkpoints"]
 
 # A name in the API reference that leads nowhere is an error. Other projects' names are not looked up: building needs

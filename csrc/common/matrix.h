@@ -21,21 +21,21 @@ struct Matrix {
     explicit operator bool() const { return data != nullptr; }
 };
 
-[[noreturn]] inline void refuse(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] inline void reject(const std::string& what) { throw std::invalid_argument(what); }
 
 inline void require(bool holds, const std::string& what) {
-    if (!holds) refuse(what);
+    if (!holds) reject(what);
 }
 
 // x must be a matrix [rows, width].
 template <class S>
 void expect(const Matrix<S>& x, const char* name, int64_t rows, int64_t width) {
     if (x.rows != rows || x.width != width)
-        refuse(std::string(name) + " has shape [" + std::to_string(x.rows) + ", " + std::to_string(x.width) +
+        reject(std::string(name) + " has shape [" + std::to_string(x.rows) + ", " + std::to_string(x.width) +
                "], expected [" + std::to_string(rows) + ", " + std::to_string(width) + "]");
-    if (rows > 0 && width > 0 && !x.data) refuse(std::string(name) + " has no memory");
+    if (rows > 0 && width > 0 && !x.data) reject(std::string(name) + " has no memory");
     if (rows > 1 && x.stride < width)
-        refuse(std::string(name) + " has rows " + std::to_string(x.stride) + " apart that are " +
+        reject(std::string(name) + " has rows " + std::to_string(x.stride) + " apart that are " +
                std::to_string(width) + " wide");
 }
 
@@ -43,12 +43,12 @@ void expect(const Matrix<S>& x, const char* name, int64_t rows, int64_t width) {
 template <class S>
 void expect_dense(const Matrix<S>& x, const char* name, int64_t rows, int64_t width) {
     expect(x, name, rows, width);
-    if (rows > 1 && x.stride != width) refuse(std::string(name) + " has gaps between its rows, expected none");
+    if (rows > 1 && x.stride != width) reject(std::string(name) + " has gaps between its rows, expected none");
 }
 
 inline void expect(const Index& x, const char* name, int64_t size, bool wide) {
     if (x.size != size || x.wide != wide || (size > 0 && !x.data))
-        refuse(std::string(name) + " holds " + std::to_string(x.size) + " numbers of " + (x.wide ? "64" : "32") +
+        reject(std::string(name) + " holds " + std::to_string(x.size) + " numbers of " + (x.wide ? "64" : "32") +
                " bits, expected " + std::to_string(size) + " of " + (wide ? "64" : "32"));
 }
 
@@ -56,7 +56,7 @@ inline void expect(const Index& x, const char* name, int64_t size, bool wide) {
 inline void expect_pointer(const Index& ptr, const char* name, int64_t rows, int64_t edges, bool wide) {
     expect(ptr, name, rows + 1, wide);
     if (ptr[0] != 0 || ptr[rows] != edges)
-        refuse(std::string(name) + " runs from " + std::to_string(ptr[0]) + " to " + std::to_string(ptr[rows]) +
+        reject(std::string(name) + " runs from " + std::to_string(ptr[0]) + " to " + std::to_string(ptr[rows]) +
                ", expected 0 to " + std::to_string(edges));
 }
 

@@ -45,7 +45,7 @@ JJ_INLINE uint32_t mix32(uint32_t h) {
     return h ^ (h >> 16);
 }
 
-// Dropout as a pure function of (seed, row number, t, head): ops/reference.py, dropout_mask.
+// Dropout as a pure function of (seed, row number, t, head): ops/dropout/reference.py, dropout_mask.
 template <class S>
 struct Dropout {
     uint32_t threshold = 0;  // 0: off

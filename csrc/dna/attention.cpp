@@ -7,7 +7,7 @@
 namespace jj {
 namespace {
 
-// Scalars a thread needs for a tile of edges: dna/kernel_tile.h.
+// Scalars a thread needs for a tile of edges, for any instruction set: kTileScratch of dna/kernel_tile.h.
 template <class S>
 int64_t tile_scratch(int64_t steps) {
     return (3 + 3 * steps) * 8 * (64 / static_cast<int64_t>(sizeof(S)));

@@ -205,6 +205,8 @@ class DNAConv(nn.Module):
         >>> len(history)
         2
         """
+        if not isinstance(history, History):
+            raise TypeError(f"the history is a {type(history).__name__}, expected a History: make one of it first")
         if self.update is not None:
             history.append(torch.relu(self(history, edge_index, edge_weight)))
             return

@@ -284,7 +284,11 @@ class _Slice(Adjacency):
 
     def with_self_loops(self) -> Adjacency:
         whole = self.whole.with_self_loops()
-        return self if whole is self.whole else whole.toward(self.nodes)
+        if whole is self.whole:
+            return self
+        if "looped" not in self._derived or self._derived["looped"].whole is not whole:
+            self._derived["looped"] = whole.toward(self.nodes)
+        return self._derived["looped"]
 
     def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
         whole = self.whole.normalized(aggregate, dtype)

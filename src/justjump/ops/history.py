@@ -117,7 +117,11 @@ class History:
 
     def take(self, nodes: Tensor | None) -> History:
         """The history of some nodes; None is all of them."""
-        return self if nodes is None else self._made([x[nodes] for x in self._tensors])
+        if nodes is None:
+            return self
+        taken = self._made([x[nodes] for x in self._tensors])
+        taken._steps = self._steps
+        return taken
 
     def stack(self) -> Tensor:
         """``[N, T, d]``"""
