@@ -1,7 +1,8 @@
 """Tests stand where the modules stand that they test.
 
-``tests/train/test_run.py`` tests ``src/justjump/train/run.py``, and ``test_init.py`` the ``__init__.py`` of its folder. In
-``ops`` and ``nn`` the folder decides: the tests of an operator's modules stand together in ``tests/ops/<operator>``.
+``tests/train/test_run.py`` tests ``src/justjump/train/run.py``, and ``test_init.py`` the ``__init__.py`` of its
+folder. In ``ops`` and ``nn`` the folder decides: the tests of an operator's modules stand together in
+``tests/ops/<operator>``.
 """
 
 from pathlib import Path
