@@ -39,9 +39,9 @@ def test_the_runs_that_are_kept_have_these_columns_and_cases() -> None:
     assert {row["case"] for row in rows} == set(CASES)
 
 
-def test_what_cannot_be_measured_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no case 'nothing': choose from layer-cora"):
-        report.bench(["nothing"], 1, 1, True, False, None, True, None)
+        report.bench(["nothing"], 1, 1, True, False, None, True, None, None)
 
 
 def test_growth_as_a_table_and_as_markdown(
