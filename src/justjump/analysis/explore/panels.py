@@ -125,7 +125,7 @@ def _bar(share: float, highest: float) -> Content:
     )
 
 
-def _head(titles: tuple[str, ...], wide: int | None = None) -> Content:
+def _head(titles: tuple[str, ...], wide: int) -> Content:
     return html.Thead(
         html.Tr([html.Th(t, scope="col", className="wide" if n == wide else None) for n, t in enumerate(titles)])
     )
