@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from job_kinds import SHORT, SMALL, RaisingJob, small_job
+from job_kinds import SHORT, SMALL, RaisingJob, small_job, without_time
 from justjump.experiments import local
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Done, Event, Failed
@@ -21,10 +21,6 @@ from justjump.experiments.store import Store
 
 def collect(events: list[Event]) -> dict[int, Any]:
     return {event.job: event.result for event in events if isinstance(event, Done)}
-
-
-def without_time(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in result.items() if name not in ("seconds", "written")}
 
 
 @pytest.mark.slow
