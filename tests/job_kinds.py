@@ -22,6 +22,11 @@ def small_job(seed: int, **options: Any) -> Job:
     return Job(GraphSpec("cora"), ModelConfig("gcn", layers=1, hidden=16, groups=1, **options), SHORT, seed)
 
 
+def without_time(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what differs from run to run."""
+    return {name: value for name, value in result.items() if name not in ("seconds", "written")}
+
+
 @dataclass(frozen=True)
 class RaisingJob(Job):
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:

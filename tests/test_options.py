@@ -1,41 +1,63 @@
-"""Options are declared once: Python, the command line and the documentation agree."""
+"""Options are declared once, and checked where they are given."""
 
-import subprocess
-import sys
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
+import numpy as np
 import pytest
-import typer
 
-from justjump.cli import app
 from justjump.nn import ModelConfig
-from justjump.options import command_options
+from justjump.options import check_types, command_options, documented, option
 from justjump.train import Protocol
 
-KINDS = [ModelConfig, Protocol]
+
+@documented
+@dataclass(frozen=True)
+class Meal:
+    """What to eat."""
+
+    dish: Literal["soup", "stew"] = option("soup", "What is cooked.")
+    plates: int = option(1, "How many.")
+    salt: float = option(0.5, "How much.")
+    hot: bool = option(True, "Whether it is warmed.", in_commands=False)
+    guests: int | None = option(None, "Who else comes.")
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_train_offers_every_option_with_its_default_and_help(kind: type) -> None:
-    offered = {parameter.name: parameter for parameter in typer.main.get_command(app).commands["train"].params}
-    for option in command_options(kind):
-        assert offered[option.name].default == option.default
-        assert offered[option.name].help == option.metadata["help"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [ModelConfig, Protocol])
 def test_the_docstring_describes_every_field(kind: type) -> None:
-    for option in fields(kind):
-        assert f"    {option.name}: {option.metadata['help'].rstrip('.')}" in kind.__doc__
+    for one in fields(kind):
+        assert f"    {one.name}: {one.metadata['help'].rstrip('.')}" in (kind.__doc__ or "")
 
 
-def test_flags_have_a_negative_form_only_if_they_are_on_by_default() -> None:
-    flags = {p.name: p.secondary_opts for p in typer.main.get_command(app).commands["train"].params}
-    assert flags["jump_input"] == ["--no-jump-input"]
-    assert flags["stratified"] == ["--no-stratified"]
-    assert flags["keep_first"] == flags["normalize_features"] == []
+def test_the_docstring_lists_choices() -> None:
+    assert Meal.__doc__ is not None
+    assert Meal.__doc__.startswith("What to eat.\n\nAttributes:\n    dish: What is cooked (``'soup'``, ``'stew'``).\n")
 
 
-def test_the_command_line_does_not_wait_for_torch() -> None:
-    code = "import sys, justjump.cli; print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+def test_commands_offer_all_but_what_is_for_python_alone() -> None:
+    assert [one.name for one in command_options(Meal)] == ["dish", "plates", "salt", "guests"]
+
+
+def test_numbers_of_other_libraries_become_python_s() -> None:
+    meal = Meal(plates=np.int64(2), salt=1, guests=np.int32(3))  # type: ignore[arg-type]
+    assert [type(value) for value in (meal.plates, meal.salt, meal.guests)] == [int, float, int]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"plates": 1.5}, "plates=1.5 is of type float, expected an int"),
+        ({"plates": True}, "plates=True is of type bool, expected an int"),
+        ({"salt": "much"}, "salt='much' is of type str, expected a float"),
+        ({"hot": 1}, "hot=1 is of type int, expected True or False"),
+        ({"guests": "ann"}, "guests='ann' is of type str, expected an int"),
+        ({"dish": "pie"}, "dish='pie' is unknown: choose one of soup, stew"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_was_expected(values: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as error:
+        Meal(**values)
+    assert str(error.value) == message

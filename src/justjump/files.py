@@ -41,6 +41,11 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             partial.unlink()
 
 
+def replace_text(path: Path, text: str) -> None:
+    """:func:`replace_file` with a text in UTF-8."""
+    replace_file(path, lambda new: new.write_text(text, encoding="utf-8"))
+
+
 def make_folder(path: Path, option: str) -> None:
     """Create a folder that the user named with an option, unless it is there already."""
     try:

@@ -1,12 +1,24 @@
-"""A graph of one's own, and a run on it."""
+"""Runs on Cora, a graph of one's own, and a run on it."""
 
 from pathlib import Path
 
 import pytest
+import torch
 
-from justjump.data import read_graph
+from justjump.data import load, read_graph
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, fit
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """DNA and GCN JK-Pool with two layers, hardly trained."""
+    folder = tmp_path_factory.mktemp("runs")
+    torch.set_num_threads(1)  # what is made for all tests comes before the setting for each
+    fit(load("cora"), ModelConfig(layers=2, hidden=16, heads=8), Protocol(max_epochs=8), output=folder / "dna")
+    gcn = ModelConfig("gcn", layers=2, hidden=16, jump="pool")
+    fit(load("cora"), gcn, Protocol(max_epochs=5), output=folder / "gcn")
+    return folder / "dna", folder / "gcn"
 
 
 @pytest.fixture(scope="session")

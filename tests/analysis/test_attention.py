@@ -1,38 +1,20 @@
-"""Attention weights of edges, and their distribution."""
-
-from typing import Any
+"""Attention weights of edges."""
 
 import numpy as np
 import pytest
 import torch
 
-from helpers import random_graph
+from attention_helpers import CLASSES, FEATURES, network, small_inputs
 from justjump.analysis import attention_blocks, edge_attention
-from justjump.analysis import attention_statistics as statistics
-from justjump.analysis.attention_statistics import Box, By, attention_statistics
-from justjump.data import Graph
-from justjump.nn import DNAConv, ModelConfig, NodeClassifier
+from justjump.analysis.attention import attended, step_name
+from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import blocks
-from justjump.train import Inputs, prepare
-
-NODES, FEATURES, CLASSES = 40, 6, 3
+from justjump.train import Inputs
 
 
 @pytest.fixture
 def inputs() -> Inputs:
-    generator = np.random.default_rng(0)
-    labels = np.arange(NODES) % (CLASSES + 1) - 1  # some are unknown
-    edge_index = random_graph(NODES, 120).numpy()
-    return prepare(Graph(edge_index, generator.normal(size=(NODES, FEATURES)), labels, ("a", "b", "c")))
-
-
-def network(**options: Any) -> NodeClassifier:
-    net = NodeClassifier(ModelConfig(layers=4, hidden=16, heads=4, groups=4, **options), FEATURES, CLASSES)
-    with torch.no_grad():  # sharp weights: a fresh network's are all alike
-        for conv in net.convs:
-            assert isinstance(conv, DNAConv)
-            conv.multi_head.lin_q.weight.mul_(8)
-    return net
+    return small_inputs()
 
 
 @pytest.mark.parametrize("elements", [1000, 2**22])
@@ -67,37 +49,6 @@ def test_one_edge_in_every_layer(inputs: Inputs, window: int | None) -> None:
     assert np.array_equal(third.weight, found[2].weight)
 
 
-def weights_of(net: NodeClassifier, inputs: Inputs, layer: int, box: Box) -> np.ndarray:
-    """All weights that a box stands for."""
-    whole = net.eval().attention(inputs.x, inputs.adj, layer)
-    share = whole.refused if box.given_to is None else whole.weight[:, whole.steps.index(box.given_to)]
-    if box.head is not None:
-        share = share[:, box.head]
-    if box.label is not None:
-        share = share[inputs.labels[whole.edge_index[1]] == box.label]
-    return share.flatten().numpy()
-
-
-@pytest.mark.parametrize(("by", "boxes"), [("all", 5), ("head", 20), ("class", 15), ("layer", 14)])
-@pytest.mark.parametrize("elements", [1000, 2**22])
-def test_statistics_are_those_of_all_weights(
-    inputs: Inputs, by: By, boxes: int, elements: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_ELEMENTS", elements)
-    net = network()
-    found = attention_statistics(net, inputs, by, classes=CLASSES)
-    assert len(found) == boxes
-    for box in found:
-        weights = weights_of(net, inputs, box.layer, box)
-        quantiles = np.quantile(weights, statistics.QUANTILES, method="inverted_cdf")
-        assert box.count == len(weights)
-        assert box.mean == pytest.approx(weights.mean(), abs=1e-6)
-        assert box.largest == pytest.approx(weights.max(), abs=1e-6)
-        np.testing.assert_allclose(
-            [box.low, box.q1, box.median, box.q3, box.high], quantiles, atol=0.51 / statistics.BINS
-        )
-
-
 def test_what_has_no_attention_is_refused(inputs: Inputs) -> None:
     gcn = NodeClassifier(ModelConfig("gcn", layers=2), FEATURES, CLASSES)
     with pytest.raises(ValueError, match="model='gcn' has no attention over former representations: use 'dna'"):
@@ -108,3 +59,8 @@ def test_what_has_no_attention_is_refused(inputs: Inputs) -> None:
         edge_attention(network(), inputs, target=0, source=39)
     with pytest.raises(ValueError, match="there is no node 99"):
         edge_attention(network(), inputs, target=0, source=99)
+
+
+def test_representations_have_numbers_and_names() -> None:
+    assert attended(network(window=2, keep_first=True), 4) == [0, 3]
+    assert [step_name(step) for step in (0, 3, None)] == ["h(0)", "h(3)", "refused"]

@@ -1,38 +1,16 @@
 """The commands influence and attention, on small networks."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-import typer
-from typer import BadParameter
 
-from justjump.analysis import commands, influence, neighbourhood
+from justjump.analysis import commands, influence
 from justjump.analysis.attention_statistics import By
-from justjump.analysis.figures import layout
-from justjump.analysis.receptive_field import effective_receptive_field
-from justjump.analysis.subject import open_subjects, pick_node
-from justjump.cli.app import app
-from justjump.data import load
-from justjump.nn import ModelConfig
-from justjump.ops import SparseMatrix
-from justjump.train import Protocol, RunError, fit, prepare
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """DNA and GCN JK-Pool with two layers, hardly trained."""
-    folder = tmp_path_factory.mktemp("runs")
-    torch.set_num_threads(1)
-    fit(load("cora"), ModelConfig(layers=2, hidden=16, heads=8), Protocol(max_epochs=8), output=folder / "dna")
-    gcn = ModelConfig("gcn", layers=2, hidden=16, jump="pool")
-    fit(load("cora"), gcn, Protocol(max_epochs=5), output=folder / "gcn")
-    return folder / "dna", folder / "gcn"
+from justjump.analysis.subject import open_subjects
+from justjump.train import RunError
 
 
 def test_a_picture_in_three_formats_is_the_same_every_time(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -46,15 +24,6 @@ def test_a_picture_in_three_formats_is_the_same_every_time(runs: tuple[Path, Pat
     assert "GCN JK-Pool 2/16/16" in text
     assert "(right)" in text
     assert "(wrong)" in text
-
-
-def test_the_picked_node_is_right_in_one_and_wrong_in_the_other(runs: tuple[Path, Path]) -> None:
-    graph, (dna, gcn) = open_subjects(runs, None, False, None)
-    node = pick_node(graph, dna, gcn)
-    assert dna.predicted[node] == graph.labels[node]
-    assert gcn.predicted[node] != graph.labels[node]
-    assert not dna.trained[node]
-    assert dna.trained.sum() == round(0.2 * graph.num_nodes)
 
 
 def test_all_nodes_go_to_a_table(runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,83 +64,6 @@ def test_every_weight_goes_to_a_table(runs: tuple[Path, Path], tmp_path: Path) -
     assert boxes["given_to"].tolist() == ["h(0)", "h(1)", "refused"]
     np.testing.assert_allclose(boxes["mean"], means[boxes["given_to"]], atol=1e-5)
     assert means.sum() == pytest.approx(1, abs=1e-5)
-
-
-def test_the_layout_does_not_change() -> None:
-    around = neighbourhood(load("cora"), 0, hops=2)
-    places = layout(around)
-    assert np.array_equal(places, layout(around))
-    assert places.min() == 0
-    assert places.max() == 1
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2)[np.triu_indices(len(places), 1)]
-    assert apart.min() > 0.01
-    lonely = neighbourhood(load("cora"), 0, hops=0)
-    assert np.isfinite(layout(lonely)).all()
-
-
-def test_the_effective_receptive_field() -> None:
-    assert effective_receptive_field(np.full(10, 0.1)) == 9
-    assert effective_receptive_field(np.array([0.9, 0.1])) == 1
-    assert effective_receptive_field(np.array([1.0])) == 1
-    assert effective_receptive_field(np.zeros(3)) == 0
-
-
-def test_two_runs_with_one_title_are_told_apart(runs: tuple[Path, Path]) -> None:
-    _, subjects = open_subjects([runs[0], runs[0]], None, False, None)
-    assert str(runs[0]) in subjects[0].title
-    with pytest.raises(RunError, match="there is no node that"):
-        pick_node(load("cora"), *subjects)
-
-
-def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
-    cora = load("cora")
-    protocol = Protocol(max_epochs=1, normalize_features=True)
-    fit(cora, ModelConfig("gcn", layers=1, hidden=16), protocol, output=tmp_path)
-    _, (subject,) = open_subjects([tmp_path], None, False, None)
-    found, expected = subject.inputs.x, prepare(cora, normalize_features=True).x
-    assert isinstance(found, SparseMatrix)
-    assert isinstance(expected, SparseMatrix)
-    torch.testing.assert_close(found.weight, expected.weight)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["influence", "RUN"], "name one node with --node, or use --pick or --all"),
-        (["influence", "RUN", "--node", "0", "--all"], "name one node with --node, or use --pick or --all"),
-        (["influence", "RUN", "--pick"], "name the second run with --against"),
-        (["influence", "RUN", "--node", "0", "--json"], "--json is for --all"),
-        (["influence", "RUN", "--node", "9999"], "there is no node '9999': name one of 2708 nodes"),
-        (["influence", "RUN", "--all", "--output", "x.csv"], "--output x.csv must end in .parquet"),
-        (["influence", "RUN", "--node", "0", "--output", "x.foo"], "--output x.foo must end in .png, .pdf, .svg, or"),
-        (["influence", "RUN", "--node", "0", "--output", "x.parquet"], "--output x.parquet must end in .png, .pdf"),
-        (["attention", "RUN", "--output", "x.foo"], "--output x.foo must end in .png, .pdf, .svg, or have no ending"),
-        (["attention", "RUN", "--weights", "x.foo"], "--weights x.foo must end in .parquet"),
-        (["attention", "RUN", "--output", "x.png", "--weights", "x.parquet"], "--weights x.parquet is the table that"),
-        (["attention", "GCN"], "model='gcn' has no attention over former representations"),
-        (["attention", "RUN", "--layer", "3"], "there is no layer 3: the network has layers 1 to 2"),
-        (["attention", "RUN", "--layer", "1", "--by", "layer"], "leave out --layer"),
-    ],
-)
-def test_errors_say_what_to_do(runs: tuple[Path, Path], arguments: list[str], message: str) -> None:
-    folders = {"RUN": str(runs[0]), "GCN": str(runs[1])}
-    with pytest.raises(Exception, match=message) as error:
-        app([folders.get(argument, argument) for argument in arguments], standalone_mode=False)
-    assert isinstance(error.value, ValueError | BadParameter)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["influence", "none", "--node", "0", "--output", "x.foo"],
-        ["influence", "none", "--all", "--output", "x.foo"],
-        ["attention", "none", "--output", "x.foo"],
-        ["attention", "none", "--weights", "x.foo"],
-    ],
-)
-def test_odd_endings_are_refused_before_anything_is_read(arguments: list[str]) -> None:
-    with pytest.raises(RunError, match="x.foo must end in"):
-        app(arguments, standalone_mode=False)
 
 
 def test_what_is_known_of_a_node_is_printed(
@@ -218,28 +110,3 @@ def test_classes_need_labels(people_run: Path, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target\nann,bob\n")
     with pytest.raises(RunError, match="--by class needs labels, and .* has none: choose all, layer or head"):
         commands.attention(people_run, "class", None, tmp_path / "x.png", None, str(tmp_path), False, None)
-
-
-def test_help_is_easy_to_read() -> None:
-    group = typer.main.get_group(app)
-    texts = {}
-    for name in ("influence", "attention", "explore"):
-        command = group.commands[name]
-        texts[name] = command.get_help(typer.Context(command, info_name=name, max_content_width=80, terminal_width=80))
-        assert not command.get_short_help_str(60).endswith("...")
-    assert texts["influence"].count("\n\n  Example: justjump influence") == 2
-    assert "influence, with --all influence.parquet" in " ".join(texts["influence"].split())
-
-
-def test_a_missing_extra_is_named(runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(RunError, match=r"pyarrow is not installed: pip install 'justjump\[analysis\]'"):
-        commands.attention(runs[0], "all", None, tmp_path / "x", None, None, False, None)
-
-
-@pytest.mark.slow
-def test_the_library_itself_needs_no_extra() -> None:
-    blocked = "import sys; sys.modules.update(dict.fromkeys(['pandas', 'pyarrow', 'matplotlib', 'networkx']))"
-    code = f"{blocked}; import justjump.analysis; print(justjump.analysis.influence.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "influence\n", done.stderr

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from justjump.analysis import neighbourhood
 from justjump.analysis.attention_statistics import Box
-from justjump.analysis.figures import attention_figure, influence_figure, reach_figure, share_ticks, wrapped
+from justjump.analysis.figures import attention_figure, influence_figure, layout, reach_figure, share_ticks, wrapped
 from justjump.analysis.receptive_field import ReceptiveFields
 from justjump.data import load
 
@@ -135,3 +135,15 @@ def test_text_is_wrapped_by_its_width_and_cut_at_last() -> None:
     lines = wrapped(LONG, 2, 10).splitlines()
     assert len(lines) == 3
     assert lines[-1].endswith("…")
+
+
+def test_the_layout_does_not_change() -> None:
+    around = neighbourhood(load("cora"), 0, hops=2)
+    places = layout(around)
+    assert np.array_equal(places, layout(around))
+    assert places.min() == 0
+    assert places.max() == 1
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)[np.triu_indices(len(places), 1)]
+    assert apart.min() > 0.01
+    lonely = neighbourhood(load("cora"), 0, hops=0)
+    assert np.isfinite(layout(lonely)).all()

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from justjump.analysis.subject import find_node, open_subjects
+from justjump.analysis.subject import find_node, open_subjects, pick_node
 from justjump.data import Graph, load
 from justjump.nn import ModelConfig
-from justjump.train import Protocol, RunError, fit
+from justjump.ops import SparseMatrix
+from justjump.train import Protocol, RunError, fit, prepare
 
 
 def named(*names: str) -> Graph:
@@ -53,3 +55,30 @@ def test_a_run_that_does_not_fit_is_named_with_what_helps(people: Path, people_r
     (unlabelled / "edges.csv").write_text("source,target\nann,bob\n")
     with pytest.raises(RunError, match=rf"{cora_run}: unlabelled has 1 features per node, but the model expects 1433"):
         open_subjects([people_run, cora_run], str(unlabelled), False, None)
+
+
+def test_the_picked_node_is_right_in_one_and_wrong_in_the_other(runs: tuple[Path, Path]) -> None:
+    graph, (dna, gcn) = open_subjects(runs, None, False, None)
+    node = pick_node(graph, dna, gcn)
+    assert dna.predicted[node] == graph.labels[node]
+    assert gcn.predicted[node] != graph.labels[node]
+    assert not dna.trained[node]
+    assert dna.trained.sum() == round(0.2 * graph.num_nodes)
+
+
+def test_two_runs_with_one_title_are_told_apart(runs: tuple[Path, Path]) -> None:
+    _, subjects = open_subjects([runs[0], runs[0]], None, False, None)
+    assert str(runs[0]) in subjects[0].title
+    with pytest.raises(RunError, match="there is no node that"):
+        pick_node(load("cora"), *subjects)
+
+
+def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
+    cora = load("cora")
+    protocol = Protocol(max_epochs=1, normalize_features=True)
+    fit(cora, ModelConfig("gcn", layers=1, hidden=16), protocol, output=tmp_path)
+    _, (subject,) = open_subjects([tmp_path], None, False, None)
+    found, expected = subject.inputs.x, prepare(cora, normalize_features=True).x
+    assert isinstance(found, SparseMatrix)
+    assert isinstance(expected, SparseMatrix)
+    torch.testing.assert_close(found.weight, expected.weight)

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from scipy.sparse import csr_matrix, random
 
 from helpers import sparse_features
-from justjump.data import NAMES, DataError, Graph, datasets, load, location, origin
+from justjump.data import NAMES, DataError, Graph, datasets, is_available, load, location, origin
 from justjump.data.planetoid import read_planetoid
 from justjump.experiments.paper import DATASETS
 
@@ -206,3 +207,40 @@ def test_unknown_name(function: Callable[[str], object]) -> None:
         function("Coauthor-CS")
     with pytest.raises(DataError, match="choose one of cora, citeseer, pubmed"):
         function("zzz")
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_load_downloads_to_the_cache(server: Any, cache: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = replace(datasets.DOWNLOADS["citeseer"], base_url=server.url)
+    monkeypatch.setitem(datasets.DOWNLOADS, "citeseer", source)
+    server.content = {name: (data_dir / "citeseer" / name).read_bytes() for name in source.files}
+    assert location("citeseer") == "not downloaded"
+    assert not is_available("citeseer")
+    graph = load("citeseer")
+    assert graph.name == "citeseer"
+    assert location("citeseer") == "cache"
+    assert _files(cache) == sorted(source.files)
+    load("citeseer")
+    assert sorted(server.requests) == sorted(source.files)
+
+
+def test_failed_load_says_what_to_do(server: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(datasets.DOWNLOADS, "cora_full", replace(datasets.DOWNLOADS["cora_full"], base_url=server.url))
+    with pytest.raises(DataError) as caught:
+        load("cora_full")
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in (
+        "cannot download cora_full",
+        "404",
+        "put cora_full.npz",
+        server.url,
+        "data_dir",
+        "JUSTJUMP_DATA",
+        "offline",
+    ):
+        assert part in message
+    assert _files(cache) == []

@@ -5,14 +5,13 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.progress import Progress
 
-from justjump.data import DataError, datasets, download, is_available, load, location
+from justjump.data import DataError, download
 from justjump.data.download import checksum_matches, fetch
 
 CONTENT = b"some bytes " * 20_000
@@ -150,36 +149,3 @@ def test_two_processes(server: Any, tmp_path: Path) -> None:
     assert [process.communicate()[1] for process in processes] == [b"", b""]  # no bar where there is no terminal
     assert [process.returncode for process in processes] == [0, 0]
     assert _files(tmp_path) == ["a"]
-
-
-def test_load_downloads_to_the_cache(server: Any, cache: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = replace(datasets.DOWNLOADS["citeseer"], base_url=server.url)
-    monkeypatch.setitem(datasets.DOWNLOADS, "citeseer", source)
-    server.content = {name: (data_dir / "citeseer" / name).read_bytes() for name in source.files}
-    assert location("citeseer") == "not downloaded"
-    assert not is_available("citeseer")
-    graph = load("citeseer")
-    assert graph.name == "citeseer"
-    assert location("citeseer") == "cache"
-    assert _files(cache) == sorted(source.files)
-    load("citeseer")
-    assert sorted(server.requests) == sorted(source.files)
-
-
-def test_failed_load_says_what_to_do(server: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(datasets.DOWNLOADS, "cora_full", replace(datasets.DOWNLOADS["cora_full"], base_url=server.url))
-    with pytest.raises(DataError) as caught:
-        load("cora_full")
-    message = str(caught.value)
-    assert "\n" not in message
-    for part in (
-        "cannot download cora_full",
-        "404",
-        "put cora_full.npz",
-        server.url,
-        "data_dir",
-        "JUSTJUMP_DATA",
-        "offline",
-    ):
-        assert part in message
-    assert _files(cache) == []

@@ -10,31 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import sparse_features
-from justjump.data import DataError, Graph, Split, load, random_split
+from justjump.data import DataError, Graph, Split, random_split
 from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.config import Model
-from justjump.ops import SparseMatrix, native
+from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
 from justjump.train.loop import is_done, make_optimizer
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
-
-
-@pytest.fixture(scope="module")
-def cora() -> Graph:
-    return load("cora")
-
-
-@pytest.fixture
-def tiny() -> Graph:
-    """Two cliques of ten nodes whose features tell them apart."""
-    block = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
-    labels = np.repeat([0, 1], 10)
-    features = np.random.RandomState(0).rand(20, 6) + labels[:, None]
-    return Graph(np.stack(block.nonzero()), features, labels, ("left", "right"), name="tiny")
 
 
 def weights(run: Run) -> dict[str, torch.Tensor]:
@@ -197,12 +182,6 @@ def test_other_settings_in_the_same_folder_are_refused(cora: Graph, tiny: Graph,
         fit(tiny, SMALL, SHORT, output=tmp_path / "done")
 
 
-def test_broken_state_file(cora: Graph, tmp_path: Path) -> None:
-    (tmp_path / "state.safetensors").write_bytes(b"\x00" * 100)
-    with pytest.raises(RunError, match="cannot be read.*delete it"):
-        fit(cora, SMALL, SHORT, output=tmp_path)
-
-
 def test_folder_that_cannot_be_written(cora: Graph, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write"):
@@ -261,28 +240,7 @@ def test_bad_splits_are_refused(tiny: Graph, parts: Any, message: str) -> None:
         fit(graph, SMALL, SHORT, split=Split(*parts))
 
 
-def test_renamed_classes_are_other_data(tiny: Graph, tmp_path: Path) -> None:
-    fit(tiny, SMALL, SHORT, output=tmp_path)
-    with pytest.raises(RunError, match="the data"):
-        fit(replace(tiny, class_names=("west", "east")), SMALL, SHORT, output=tmp_path)
-
-
 def test_without_test_nodes_there_is_no_test_accuracy(tiny: Graph) -> None:
     assert (
         fit(tiny, SMALL, SHORT, split=Split(np.array([0, 10]), np.array([1, 11]), np.array([]))).test_accuracy is None
     )
-
-
-def test_feature_normalisation(cora: Graph, tiny: Graph) -> None:
-    for graph in (cora, tiny):
-        x = prepare(graph, normalize_features=True).x
-        dense = x if isinstance(x, torch.Tensor) else x.to_dense()
-        torch.testing.assert_close(dense.sum(1), torch.ones(graph.num_nodes))
-
-
-def test_mostly_zero_dense_features_become_sparse(cora: Graph) -> None:
-    features = sparse_features(cora)
-    x = prepare(replace(cora, features=features.toarray())).x
-    assert isinstance(x, SparseMatrix)
-    assert torch.equal(x.to_dense(), prepare(cora).x.to_dense())
-    assert x.num_entries == features.nnz

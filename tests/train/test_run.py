@@ -11,6 +11,7 @@ import pytest
 from justjump.data import load
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, fit
+from justjump.train.run import find_run
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,12 @@ def test_broken_or_hostile_files_are_refused(run: Run, tmp_path: Path, name: str
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RunError):
         Run.load(tmp_path)
+
+
+def test_the_best_of_several_splits_on_validation(run: Run, tmp_path: Path) -> None:
+    for number, accuracy in enumerate((0.3, 0.9, 0.6)):
+        replace(run, seed=number, val_accuracy=accuracy).save(tmp_path / f"split-{number}")
+    assert find_run(tmp_path).seed == 1
+    assert find_run(tmp_path / "split-2").seed == 2
+    with pytest.raises(RunError, match="holds no run"):
+        find_run(tmp_path / "split-9")

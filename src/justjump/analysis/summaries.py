@@ -15,6 +15,7 @@ from justjump.analysis.receptive_field import ReceptiveFields
 from justjump.analysis.subject import Subject
 from justjump.data import Graph
 from justjump.experiments import paper
+from justjump.experiments.words import count
 from justjump.train import Run
 
 # Number of the most influential nodes that are printed.
@@ -58,7 +59,7 @@ def node_table(graph: Graph, titles: list[str], opinions: list[str], scores: lis
     table.add_row("predicted class", *map(Text, opinions), end_section=True)
     by_hop = [[f"{share:5.1%}" for share in np.bincount(score.hops, score.share)] for score in scores]
     for hop, shares in enumerate(zip_longest(*by_hop, fillvalue="")):
-        table.add_row(f"influence from {hop} hop{'s' * (hop != 1)}", *shares)
+        table.add_row(f"influence from {count(hop, 'hop')}", *shares)
     table.add_section()
     strongest = [_strongest(graph, score) for score in scores]
     for place, nodes in enumerate(zip_longest(*strongest, fillvalue="")):

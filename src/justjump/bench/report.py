@@ -22,7 +22,7 @@ from justjump.bench.cases import CASES
 from justjump.bench.compare import Limits, Measured, limits, measure
 from justjump.bench.growth import CONFIG, EDGES, grow
 from justjump.data import is_available
-from justjump.files import replace_file
+from justjump.files import replace_text
 from justjump.ops import native
 
 
@@ -35,7 +35,7 @@ def bench(
     data_dir: Path | None,
     as_json: bool,
     markdown: Path | None,
-    csv_file: Path | None = None,
+    csv_file: Path | None,
 ) -> None:
     """Measure the named cases (all where none is named) and print them."""
     for name in names:
@@ -65,13 +65,11 @@ def bench(
         print("bar: the ratio we set out for; gather, FLOP: our attention's rates as a share of the limits")
         print(f"limits in this run: copy {machine.copy_gb:.1f} GB/s, matmul {machine.matmul_gflop:.0f} GFLOP/s")
     if markdown is not None:
-        text = as_markdown(rows, machine, threads, synthetic)
-        replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
+        replace_text(markdown, as_markdown(rows, machine, threads, synthetic))
     if csv_file is not None:
         words = (("some cases", len(names) < len(CASES)), ("synthetic", synthetic), ("keep-memory", keep_memory))
         note = "; ".join(word for word, holds in words if holds)
-        runs = earlier_runs(csv_file) + as_csv(rows, threads, note)
-        replace_file(csv_file, lambda path: path.write_text(runs, encoding="utf-8"))
+        replace_text(csv_file, earlier_runs(csv_file) + as_csv(rows, threads, note))
 
 
 def growth(threads: int, as_json: bool, markdown: Path | None) -> None:
@@ -102,7 +100,7 @@ def growth(threads: int, as_json: bool, markdown: Path | None) -> None:
         lines = [f"| {' | '.join(head)} |", "|---:" * len(head) + "|", *(f"| {' | '.join(line)} |" for line in body)]
         text = "\n".join(lines) + f"\n\n{time.strftime('%Y-%m-%d')}; {describe(threads)}. Network: DNA "
         text += f"{CONFIG.notation} (layers/hidden/groups/heads), T = 1, 2, 3.\n"
-        replace_file(markdown, lambda path: path.write_text(text, encoding="utf-8"))
+        replace_text(markdown, text)
 
 
 HEAD = ("case", "PyG ms", "ours ms", "ratio", "bar", "PyG MB", "ours MB", "gather", "FLOP")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
+# The names of the masks in files and in PyTorch Geometric.
+MASK_KEYS = ("train_mask", "val_mask", "test_mask")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

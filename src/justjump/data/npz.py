@@ -12,10 +12,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from .errors import DataError
-from .graph import Graph
+from .graph import MASK_KEYS, Graph
 from .sparse import canonical, checked_csr, simplify
-
-_MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> Graph:
@@ -110,8 +108,8 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
             raise DataError(f"labels must count from 0, got {highest} for {rows} nodes: renumber the classes from 0")
         class_names = tuple(str(label) for label in range(highest + 1))
     masks = None
-    if not binary and any(key in file for key in _MASKS):
-        masks = tuple(file[key] if key in file else np.zeros(rows, dtype=bool) for key in _MASKS)
+    if not binary and any(key in file for key in MASK_KEYS):
+        masks = tuple(file[key] if key in file else np.zeros(rows, dtype=bool) for key in MASK_KEYS)
     return Graph(
         edge_index=edge_index,
         features=features,

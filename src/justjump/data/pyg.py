@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,11 +10,7 @@ from scipy.sparse import coo_matrix
 from torch_geometric.data import Data
 
 from .errors import DataError
-
-if TYPE_CHECKING:
-    from .graph import Graph
-
-_MASKS = ("train_mask", "val_mask", "test_mask")
+from .graph import MASK_KEYS, Graph
 
 
 def from_pyg(data: Data) -> dict[str, Any]:
@@ -55,7 +51,7 @@ def to_pyg(graph: Graph) -> Data:
     if graph.edge_weight is not None:
         data.edge_weight = torch.tensor(graph.edge_weight)
     if graph.masks is not None:
-        for key, mask in zip(_MASKS, graph.masks, strict=True):
+        for key, mask in zip(MASK_KEYS, graph.masks, strict=True):
             data[key] = torch.tensor(mask)
     return data
 
@@ -124,7 +120,7 @@ def _labels(data: Data) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _masks(data: Data) -> tuple[np.ndarray, ...] | None:
-    found = [data.get(key) for key in _MASKS]
+    found = [data.get(key) for key in MASK_KEYS]
     if all(mask is None for mask in found):
         return None
     # Some datasets have only a training mask. The other masks are then empty.

@@ -31,11 +31,9 @@ class RayEngine:
 
     Args:
         address: the address of a running cluster, as ``ray.init`` takes it; by default, Ray runs on this machine alone
-        cpus: number of processors to use if Ray is started here
     """
 
     address: str | None = None
-    cpus: int | None = None
 
     def __call__(self, jobs: Sequence[Job], on_event: OnEvent, claim: Claim) -> bool:
         ray = _ray()
@@ -53,7 +51,7 @@ class RayEngine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
         if self.address is not None:
             _check_answers(self.address)
-        where = {"address": self.address} if self.address else {"num_cpus": self.cpus or len(os.sched_getaffinity(0))}
+        where = {"address": self.address} if self.address else {"num_cpus": len(os.sched_getaffinity(0))}
         try:
             ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:

@@ -21,7 +21,7 @@ from justjump.experiments.picture import draw
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, title
-from justjump.files import replace_file
+from justjump.files import replace_file, replace_text
 from justjump.train import Protocol, RunError
 from justjump.train.tensorboard import check_log_folder
 
@@ -221,10 +221,6 @@ def write_all(cells: Sequence[table1.Cell], folder: Path) -> None:
     """Table 1 as Markdown, LaTeX, CSV and a picture."""
     texts = {"md": table1.as_markdown, "tex": table1.as_latex, "csv": table1.as_csv}
     for ending, render in texts.items():
-        _write(folder / f"table1.{ending}", render(cells))
+        replace_text(folder / f"table1.{ending}", render(cells))
     figure = draw(cells)
     replace_file(folder / "table1.png", lambda path: figure.savefig(path, dpi=150, format="png"))
-
-
-def _write(path: Path, text: str) -> None:
-    replace_file(path, lambda partial: partial.write_text(text, encoding="utf-8"))

@@ -24,7 +24,7 @@ from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, listed, percent, train_command, unusual
-from justjump.files import replace_file
+from justjump.files import replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
 
@@ -150,7 +150,7 @@ def sweep(spec: GraphSpec, model: str, grid: str, splits: int, setting: Setting,
     if setting.shard is None:  # one shard does not hold all that there is to choose from
         grid_name = "" if grid == "paper" else f"-{Path(grid).stem}"
         name = setting.store / f"sweep-{spec.label}-{model}{grid_name}.csv"
-        replace_file(name, lambda path: path.write_text(as_csv(found), encoding="utf-8"))
+        replace_text(name, as_csv(found))
         report(spec, found, len(todo), splits)
         print(f"all of them are in {name}")
     end(outcome)

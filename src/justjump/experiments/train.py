@@ -17,7 +17,7 @@ from justjump.experiments.jobs import Done, Event, Failed, Job
 from justjump.experiments.local import run_here, run_in_workers, worker_count
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count
-from justjump.files import make_folder, replace_file
+from justjump.files import make_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.tensorboard import check_log_folder
@@ -53,8 +53,7 @@ def train(
     done = [result for result in results if result["finished"]]
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:
-        text = json.dumps(summary, indent=2) + "\n"
-        replace_file(output / SUMMARY_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+        replace_text(output / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
     if as_json:
         print(json.dumps(summary))
     elif done:

@@ -135,8 +135,8 @@ def train_until_done(
     inputs: Inputs,
     split: Split,
     protocol: Protocol,
-    save: Callable[[], None] | None = None,
-    on_epoch: Callable[[Progress], None] | None = None,
+    save: Callable[[], None] | None,
+    on_epoch: Callable[[Progress], None] | None,
 ) -> bool:
     """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
     train, val = (inputs.adj.toward(torch.from_numpy(part)) for part in (split.train, split.val))

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from justjump.data import Graph
-from justjump.files import replace_file
+from justjump.files import replace_file, replace_text
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.errors import RunError
 from justjump.train.inputs import prepare
@@ -105,7 +105,7 @@ class Run:
         tensors = {name: value.contiguous() for name, value in self.model.state_dict().items()}
         text = json.dumps({"format": FORMAT, **self.to_dict()}, indent=2)
         replace_file(folder / MODEL_FILE, lambda path: save_file(tensors, path))
-        replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+        replace_text(folder / RUN_FILE, text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the weights, as JSON takes it."""

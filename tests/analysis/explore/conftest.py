@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import torch
 from selenium import webdriver
+from selenium.webdriver import Chrome
 from selenium.webdriver.chrome.service import Service
 
+from browser_page import Page
 from justjump.analysis.explore import Session, make_app, open_session
 from justjump.analysis.explore.server import listen
 from justjump.data import load, read_graph
@@ -73,6 +75,11 @@ def ring_run(ring: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def ring_session(ring: Path, ring_run: Path) -> Session:
+    return open_session([ring_run], str(ring), directed=True, data_dir=None)
+
+
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable[[Session], str]]:
     """A function that serves a session until the tests end, and says where."""
@@ -116,3 +123,8 @@ def browser() -> Iterator[object]:
         driver = webdriver.Chrome(options=options, service=Service(found["chromedriver"]))
         yield driver
         driver.quit()
+
+
+@pytest.fixture
+def page(browser: Chrome, address: str) -> Page:
+    return Page(browser).open(address)

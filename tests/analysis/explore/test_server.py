@@ -2,11 +2,12 @@
 
 import re
 import socket
+import sys
 
 import pytest
 from dash import Dash
 
-from justjump.analysis.explore import Session, make_app
+from justjump.analysis.explore import Session, make_app, server
 from justjump.analysis.explore.server import listen
 
 
@@ -50,3 +51,13 @@ def test_a_taken_port_leaves_no_socket_open(app: Dash) -> None:
         taken.listen()
         with pytest.raises(OSError, match="cannot be used"):
             listen(app, port=taken.getsockname()[1])  # an open one would be a ResourceWarning
+
+
+def test_the_first_click_finds_everything_ready(ring_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    monkeypatch.setattr(ring_session, "influence", lambda number, node: done.append(("influence", number)))
+    monkeypatch.setattr(ring_session, "attention", lambda number, *edge: done.append(("attention", number)))
+    monkeypatch.setattr(server, "listen", lambda app, port: pytest.fail("not yet") if not done else sys.exit())
+    with pytest.raises(SystemExit):
+        server.serve(ring_session, port=0)
+    assert done == [("influence", 0), ("attention", 0)]

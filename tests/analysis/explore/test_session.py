@@ -1,21 +1,14 @@
 """What the page knows, and which runs and graphs go together."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from justjump.analysis.explore import Session, open_session, server
-from justjump.analysis.explore.elements import elements
+from justjump.analysis.explore import Session, open_session
 from justjump.data import Split, load
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, fit
-
-
-@pytest.fixture
-def ring_session(ring: Path, ring_run: Path) -> Session:
-    return open_session([ring_run], str(ring), directed=True, data_dir=None)
 
 
 def test_accuracy_is_that_of_training(session: Session, runs: list[Path]) -> None:
@@ -70,36 +63,10 @@ def test_similar_names_are_found(session: Session, ring_session: Session) -> Non
     assert session.handle == "number"
 
 
-def test_the_first_click_finds_everything_ready(ring_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = []
-    monkeypatch.setattr(ring_session, "influence", lambda number, node: done.append(("influence", number)))
-    monkeypatch.setattr(ring_session, "attention", lambda number, *edge: done.append(("attention", number)))
-    monkeypatch.setattr(server, "listen", lambda app, port: pytest.fail("not yet") if not done else sys.exit())
-    with pytest.raises(SystemExit):
-        server.serve(ring_session, port=0)
-    assert done == [("influence", 0), ("attention", 0)]
-
-
 def test_a_hub_is_cut_and_its_size_is_known(session: Session) -> None:
     hub = int(session.degrees.argmax())
     assert len(session.neighbourhood(hub, 1).nodes) == 120
     assert session.size(hub, 1) == 169
-
-
-def test_edges_are_drawn_once_towards_the_middle(session: Session) -> None:
-    around = session.neighbourhood(0, 2)
-    drawn = elements(session, 0, around, np.zeros(len(around.nodes)), highest=0.0)
-    edges = [element["data"] for element in drawn if "source" in element["data"]]
-    assert len(edges) == around.edge_index.shape[1] // 2
-    hops = dict(zip(around.nodes.tolist(), around.hops.tolist(), strict=True))
-    assert all(hops[edge["to"]] <= hops[edge["from"]] for edge in edges)
-
-
-def test_edges_of_a_directed_graph_are_followed_backwards(ring_session: Session) -> None:
-    around = ring_session.neighbourhood(5, 2)
-    assert around.nodes.tolist() == [5, 4, 3]
-    drawn = elements(ring_session, 0, around, np.ones(3), highest=1.0)
-    assert [(e["data"]["from"], e["data"]["to"]) for e in drawn if e.get("classes") == "directed"] == [(3, 4), (4, 5)]
 
 
 def test_a_split_of_its_own_needs_to_be_asked_for(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dash import html
 from justjump.analysis import LayerAttention
 from justjump.analysis.explore.panels import Content, edge_button
 from justjump.analysis.explore.session import Session
+from justjump.experiments.words import count
 
 CLICK = "Click an edge, or “edge” in the list of influences, to see"
 GAT_HAS_NONE = "GAT weighs neighbours, not their former representations: there is no jump to show."
@@ -47,7 +48,7 @@ def edge_panel(session: Session, number: int, target: int, source: int) -> list[
         f"In the last layer it takes {mean.sum():.0%} of what is there, the largest share ({mean[best]:.0%}) from ",
         step_mark(last.steps[best]),
         f", {step_words(last.steps[best])}, and refuses {last.refused.mean():.0%} ",
-        f"(mean of {config.heads} head{'s' * (config.heads != 1)}).",
+        f"(mean of {count(config.heads, 'head')}).",
     ]
     return [
         html.P(summary),

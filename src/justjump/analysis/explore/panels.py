@@ -10,6 +10,7 @@ from dash import html
 from justjump.analysis import Influence
 from justjump.analysis.explore.session import Session
 from justjump.data import Split
+from justjump.experiments.words import count
 
 LISTED = 10  # most influential nodes
 Content = Any  # a Dash component or text
@@ -49,9 +50,9 @@ def node_facts(session: Session, node: int, hops: int) -> list[Content]:
     ]
     shown, total = len(session.neighbourhood(node, hops).nodes), session.size(node, hops)
     if total > shown:
-        text = f"{total:,} nodes are within {hops} hop{'s' * (hops != 1)}, the nearest {shown:,} are drawn"
+        text = f"{total:,} nodes are within {count(hops, 'hop')}, the nearest {shown:,} are drawn"
         return [*facts, html.Span(text, className="notice")]
-    return [*facts, html.Span(f"{shown:,} node{'s' * (shown != 1)} within {hops} hop{'s' * (hops != 1)}")]
+    return [*facts, html.Span(f"{count(shown, 'node')} within {count(hops, 'hop')}")]
 
 
 def run_says(session: Session, number: int, node: int) -> list[Content]:
@@ -90,7 +91,7 @@ def influence_list(session: Session, number: int, node: int, found: Influence) -
     """The influence by distance, and the most influential nodes."""
     by_hop = np.bincount(found.hops, weights=found.share)
     bars = [
-        html.Tr([html.Th(f"{hop} hop{'s' * (hop != 1)}", scope="row"), html.Td(_bar(share, by_hop.max()))])
+        html.Tr([html.Th(count(hop, "hop"), scope="row"), html.Td(_bar(share, by_hop.max()))])
         for hop, share in enumerate(by_hop)
     ]
     order = np.argsort(-found.share, kind="stable")[:LISTED]
@@ -125,7 +126,7 @@ def _bar(share: float, highest: float) -> Content:
     )
 
 
-def _head(titles: tuple[str, ...], wide: int | None = None) -> Content:
+def _head(titles: tuple[str, ...], wide: int) -> Content:
     return html.Thead(
         html.Tr([html.Th(t, scope="col", className="wide" if n == wide else None) for n, t in enumerate(titles)])
     )

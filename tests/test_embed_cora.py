@@ -17,7 +17,7 @@ from justjump.data import read_graph
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "embed_cora.py"
+    path = Path(__file__).parents[1] / "scripts" / "embed_cora.py"
     spec = importlib.util.spec_from_file_location("embed_cora", path)
     assert spec is not None
     assert spec.loader is not None

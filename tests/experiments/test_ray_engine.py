@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import ray
 
-from job_kinds import SHORT, SMALL, DiesOnceJob, LoggedJob, RaisingJob, small_job
+from job_kinds import SHORT, SMALL, DiesOnceJob, LoggedJob, RaisingJob, small_job, without_time
 from justjump.experiments.execute import LocalEngine, Outcome, execute
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Done, Event, Job
@@ -55,10 +55,6 @@ def cluster() -> Iterator[Any]:
 def engine(cluster: Any) -> Iterator[RayEngine]:
     yield RayEngine(cluster.address)
     ray.shutdown()
-
-
-def without_time(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in result.items() if name not in ("seconds", "written")}
 
 
 def test_bit_for_bit_the_local_results_though_workers_die(engine: RayEngine, tmp_path: Path) -> None:

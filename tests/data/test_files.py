@@ -1,0 +1,33 @@
+"""A graph from a file or a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from justjump.data import DataError, read_graph
+
+
+def test_a_folder_holds_tables_and_a_file_arrays(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,label,x\na,0,1\nb,1,2\nc,,3\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    ones, indices, indptr = np.ones(2), np.array([1, 2]), np.array([0, 1, 2, 2])
+    arrays = {"adj_data": ones, "adj_indices": indices, "adj_indptr": indptr, "adj_shape": np.array([3, 3])}
+    features = np.array([[1.0], [2], [3]])
+    np.savez(tmp_path / "graph.npz", attr_matrix=features, labels=np.array([0, 1, -1]), **arrays)  # type: ignore[arg-type]
+    for directed in (False, True):
+        graphs = [read_graph(path, directed) for path in (tmp_path, str(tmp_path / "graph.npz"))]
+        for graph in graphs:
+            assert graph.edge_index.T.tolist() == ([[0, 1], [1, 2]] if directed else [[0, 1], [1, 0], [1, 2], [2, 1]])
+            assert graph.features.tolist() == features.tolist()
+            assert graph.labels.tolist() == [0, 1, -1]
+
+
+def test_what_is_neither_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist: a graph is"):
+        read_graph(tmp_path / "none.npz")
+    (tmp_path / "graph.txt").touch()
+    with pytest.raises(DataError, match=r"expected an \.npz file"):
+        read_graph(tmp_path / "graph.txt")

@@ -1,0 +1,52 @@
+"""Which graph a text stands for, and when two are the same."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from job_kinds import SHORT, SMALL
+from justjump.data import load
+from justjump.experiments.graph_spec import GraphSpec, provide_graph
+from justjump.experiments.jobs import Job
+
+
+def test_a_user_s_graph_is_named_by_its_content(tmp_path: Path) -> None:
+    for name, value in (("a", 1.0), ("b", 1.0), ("c", 2.0)):
+        adjacency, features = csr_matrix(np.eye(3, k=1)), csr_matrix(value * np.eye(3))
+        parts = {"adj": adjacency, "attr": features}
+        arrays: dict[str, Any] = {
+            f"{n}_{part}": getattr(m, part) for n, m in parts.items() for part in ("data", "indices", "indptr")
+        }
+        shapes: dict[str, Any] = {f"{n}_shape": np.array(m.shape) for n, m in parts.items()}
+        np.savez(tmp_path / f"{name}.npz", **arrays, **shapes, labels=np.array([0, 1, 1]))
+    first, copy, other = (Job(GraphSpec(path=str(tmp_path / f"{name}.npz")), SMALL, SHORT, 0) for name in "abc")
+    assert first.key == copy.key
+    assert first.key != other.key
+
+
+def test_a_text_is_a_dataset_or_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert GraphSpec.named("cora", "data") == GraphSpec("cora", data_dir="data")
+    assert GraphSpec.named("folder/mine", directed=True) == GraphSpec(path="folder/mine", directed=True)
+    assert GraphSpec.named("mine.npz").label == "mine"
+    assert GraphSpec.named("mine").dataset == "mine", "load says that there is no such dataset"
+    with pytest.raises(ValueError, match="--directed is for a graph of your own, and cora is a dataset"):
+        GraphSpec.named("cora", directed=True)
+    (tmp_path / "cora").mkdir()
+    with pytest.raises(ValueError, match=r"cora is a dataset and a path here: write \./cora"):
+        GraphSpec.named("cora")
+    assert GraphSpec.named("./cora").path == "./cora"
+
+
+def test_the_size_of_a_dataset_is_known_without_its_files() -> None:
+    assert GraphSpec("coauthor_physics", data_dir="nowhere").size == (34_493, 247_962)
+
+
+def test_a_graph_that_was_sent_is_not_read() -> None:
+    spec = GraphSpec(path="only/on/the/driver.npz")
+    provide_graph(spec, load("cora"))
+    assert spec.load() is spec.load()
+    assert spec.size == (2_708, 5_278)

@@ -1,0 +1,43 @@
+"""One run: what its key and its cost depend on."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from job_kinds import SHORT, small_job
+from justjump.experiments.execute import missing
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job, biggest_first
+from justjump.experiments.store import Store
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, Run
+
+
+def test_biggest_first_and_each_once(tmp_path: Path) -> None:
+    small, big = small_job(0), Job(GraphSpec("coauthor_physics"), ModelConfig("gat", layers=5), SHORT, 0)
+    assert biggest_first([small, big]) == [big, small]
+    assert big.memory > small.memory
+    with Store(tmp_path / "s") as store:
+        assert missing([small, big, small], store) == [big, small]
+
+
+def test_the_key_is_that_of_the_result() -> None:
+    job = small_job(0)
+    elsewhere = replace(job, output="runs", tensorboard="logs", spec=GraphSpec("cora", data_dir="there"))
+    assert elsewhere.key == job.key
+    others = [
+        small_job(1),
+        small_job(0, dropout=0.1),
+        replace(job, protocol=Protocol(max_epochs=3)),
+        replace(job, spec=GraphSpec("citeseer")),
+    ]
+    assert len({job.key, *(other.key for other in others)}) == 5
+
+
+def test_a_job_trains_saves_and_logs(tmp_path: Path) -> None:
+    epochs: list[int] = []
+    job = replace(small_job(3), output=str(tmp_path / "run"), tensorboard=str(tmp_path / "logs"))
+    result = job.run(lambda progress: epochs.append(progress.epoch))
+    assert epochs == [1, 2]
+    assert (result["seed"], result["epochs"], result["finished"]) == (3, 2, True)
+    assert Run.load(tmp_path / "run").to_dict() == result
+    assert [path.parent.name for path in (tmp_path / "logs").glob("*/*/events.*")] == ["seed-3"]

@@ -1,0 +1,103 @@
+"""A grid of networks, and the choice on validation alone."""
+
+import csv
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from command_line import justjump
+from justjump.experiments.summary import Summary
+from justjump.experiments.sweep import Candidate, Tried, best, candidates
+from justjump.nn import ModelConfig
+from justjump.train import Protocol
+
+
+@pytest.mark.slow
+def test_shards_cover_all_once_and_merge(tmp_path: Path) -> None:
+    asked = ("sweep", "--dataset", "cora", "--model", "gcn-none", "--grid", tmp_path / "grid.json", "--splits", "2")
+    (tmp_path / "grid.json").write_text('{"hidden": [16, 32], "layers": [1], "groups": [1], "max_epochs": [2]}')
+    for part in (1, 2):
+        done = justjump(*asked, "--shard", f"{part}/2", "--store", tmp_path / f"part-{part}")
+        assert f"shard {part} of 2: 2 of all 4 jobs, 0 done before" in done.stderr
+        assert f"justjump results ALL --merge {tmp_path / f'part-{part}'} --merge ..." in done.stderr
+        assert done.stdout == "", "a part has nothing to choose from"
+    merged = justjump("results", tmp_path / "all", "--merge", tmp_path / "part-1", "--merge", tmp_path / "part-2")
+    counts = [int(line.split(": ")[1].split()[0]) for line in merged.stderr.splitlines() if "results added" in line]
+    assert sum(counts) == 4
+    whole = justjump(*asked, "--store", tmp_path / "all")
+    assert "4 jobs, 4 done before" in whole.stderr
+    table = next(csv.DictReader((tmp_path / "all" / "sweep-cora-gcn-none-grid.csv").read_text().splitlines()))
+    assert json.loads(table["options"]) == {"max_epochs": 2}
+    assert "1/128/16" in whole.stdout, "the paper's choice stands beside ours"
+
+
+def write_graph(folder: Path) -> Path:
+    folder.mkdir()
+    nodes = [f"{i},{'abc'[i % 3]},{i % 3},{i % 7}" for i in range(60)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,x,y", *nodes]))
+    (folder / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(i + 3) % 60}" for i in range(60))]))
+    return folder
+
+
+@pytest.mark.slow
+def test_a_sweep_names_the_graph_and_ends_with_commands_that_train_the_choice(tmp_path: Path) -> None:
+    (tmp_path / "grid.json").write_text('{"hidden": [16], "layers": [1], "learning_rate": [0.02], "max_epochs": [30]}')
+    graph = ("--graph", write_graph(tmp_path / "my-graph"), "--model", "gcn-pool", "--grid", tmp_path / "grid.json")
+    done = justjump("sweep", *graph, "--splits", "1", "--jobs", "1", "--store", tmp_path)
+    assert "my-graph gcn-pool 1/16/16 learning_rate=0.02 max_epochs=30 split 0: test accuracy" in done.stderr
+    assert "my-graph: chosen on validation" in done.stdout
+    assert "1 of 1 configuration complete, 1 split each" in done.stdout
+    assert "graph-" not in done.stdout.replace("my-graph-", "")
+    assert "+-" not in done.stdout, "one split has no deviation"
+    assert (tmp_path / "sweep-my-graph-gcn-pool-grid.csv").is_file()
+    name, command = next(line for line in done.stdout.splitlines() if line.startswith("train ")).split(": ", 1)
+    assert name == "train gcn-pool with learning_rate=0.02 max_epochs=30"
+    options = shlex.split(command)[1:]
+    assert "--heads" not in options, "GCN has none"
+    assert options[-1] == "runs/my-graph-gcn-pool-1-16-16-learning_rate-0.02-max_epochs-30"
+    options[-1] = str(tmp_path / "run")
+    again = justjump(*options)
+    test = re.search(r"gcn-pool +1/16/16 +\S+ +(\S+)", done.stdout)
+    assert test is not None
+    assert again.stdout == f"accuracy: {float(test[1]):.1f} (1 split)\n"
+
+
+def test_the_choice_is_made_on_validation_alone() -> None:
+    def one(val: float, loss: float, test: float) -> Tried:
+        candidate = Candidate("dna-g1", ModelConfig(hidden=int(128 + 128 * test)), Protocol())
+        return Tried(candidate, val, loss, 0.1, Summary(test, 0.1, 10), 1.0)
+
+    found = [one(80, 0.5, 1), one(82, 0.6, 2), one(82, 0.5, 3), one(79, 0.1, 4)]
+    assert best(found) is found[2]
+
+
+def test_grids(tmp_path: Path) -> None:
+    assert len(candidates("paper", "dna", Protocol())) == 120
+    assert len(candidates("paper", "gcn", Protocol())) == 240
+    assert 0 < len(candidates("small", "gat-none", Protocol())) < 20
+    assert [len(candidates("small", row, Protocol())) for row in ("gcn-none", "dna-g1", "dna-g16")] == [12, 6, 6]
+    for text, message in (
+        ("[1]", "must map names to lists"),
+        ('{"layers": "two"}', "'layers' needs a list of values, not \"two\""),
+        ('{"layers": []}', "'layers' needs a list of values"),
+        ('{"layers": ["two"]}', "grid.json: layers=two: "),
+        ('{"patience": [null]}', "grid.json: patience=None: "),
+        ('{"hidden": [16, 20]}', "grid.json: hidden=20: heads=8 does not divide hidden=20"),
+        ('{"depth": [3]}', "'depth' is no option: choose from attention_dropout, decay"),
+        ('{"groups": [8]}', "dna-g1 has groups=1: leave out 'groups', and choose rows with --model"),
+        ('{"model": ["gcn"]}', "dna-g1 has model=dna: leave out 'model'"),
+        ("{", "is no JSON"),
+    ):
+        (tmp_path / "grid.json").write_text(text)
+        with pytest.raises(ValueError, match=message) as error:
+            candidates(str(tmp_path / "grid.json"), "dna-g1", Protocol())
+        assert "model, " not in str(error.value)
+    (tmp_path / "grid.json").write_text('{"jump": ["lstm"]}')
+    with pytest.raises(ValueError, match="gcn-pool has jump=pool"):
+        candidates(str(tmp_path / "grid.json"), "gcn-pool", Protocol())
+    assert candidates(str(tmp_path / "grid.json"), "dna-g8", Protocol())[0].config.jump == "lstm"
+    with pytest.raises(ValueError, match="write paper, small or a JSON file"):
+        candidates("big", "dna-g1", Protocol())

@@ -1,0 +1,47 @@
+"""One network on several splits: what is printed, written and told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from job_kinds import SHORT, SMALL, RaisingJob, small_job
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.train import run_jobs, train
+from justjump.train import Run, RunError
+
+
+def write_graph(folder: Path, split: bool) -> GraphSpec:
+    folder.mkdir()
+    roles = ["train", "val", "test"]
+    nodes = [f"{i},{'ab'[i % 2]},{roles[i % 3] if split else ''},{i % 2}" for i in range(30)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,split,x", *nodes]))
+    (folder / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(i + 2) % 30}" for i in range(30))]))
+    return GraphSpec(path=str(folder))
+
+
+def test_each_split_is_saved_and_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, output = write_graph(tmp_path / "graph", split=False), tmp_path / "runs"
+    train(spec, SMALL, SHORT, splits=2, seed=5, jobs=1, output=output, tensorboard=None, as_json=True)
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
+    assert json.loads((output / "summary.json").read_text()) == report
+    assert [run["seed"] for run in report["runs"]] == [5, 6]
+    runs = [Run.load(output / f"split-{seed}") for seed in (5, 6)]
+    accuracies = [100 * run.test_accuracy for run in runs if run.test_accuracy is not None]
+    assert report["accuracy_mean"] == pytest.approx(sum(accuracies) / 2)
+    assert "its own split" not in printed.err
+
+
+def test_a_graph_with_a_split_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = write_graph(tmp_path / "graph", split=True)
+    train(spec, SMALL, SHORT, splits=2, seed=0, jobs=1, output=None, tensorboard=None, as_json=False)
+    printed = capsys.readouterr()
+    assert "graph brings its own split: 2 initialisations on it" in printed.err
+    assert printed.out.startswith("accuracy: ")
+
+
+def test_the_first_failure_ends_all() -> None:
+    jobs = [RaisingJob(GraphSpec("cora"), SMALL, SHORT, 0), small_job(1)]
+    with pytest.raises(RunError, match="this job\ncannot be done"):
+        run_jobs(jobs, ["bad", "good"], jobs=1)

@@ -1,0 +1,69 @@
+"""Tests stand where the modules stand that they test.
+
+``tests/train/test_run.py`` tests ``src/justjump/train/run.py``, and ``test_init.py`` the ``__init__.py`` of its
+folder. In ``ops`` and ``nn`` the folder decides: the tests of an operator's modules stand together in
+``tests/ops/<operator>``.
+"""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "justjump"
+
+# Tests of the project as a whole, at the top of the folder.
+OF_THE_PROJECT = {
+    "test_dist.py": "the sdist and the wheel",
+    "test_docs.py": "the site",
+    "test_embed_cora.py": "scripts/embed_cora.py",
+    "test_install.py": "an installation without a compiler",
+    "test_mirror.py": "the tests",
+    "test_readme.py": "README.md",
+    "test_version.py": "the version in all places",
+}
+# Modules without a test file, and why they have none.
+WITHOUT_A_TEST = {
+    "__init__.py": "names and the version: test_lazy.py and test_version.py",
+    "__main__.py": "calls cli.main: tests/cli runs it in every command",
+    "data/errors.py": "one class without behaviour",
+    "train/errors.py": "two classes without behaviour",
+}
+BY_FOLDER = ("nn", "ops")
+
+
+def matches_by_folder(path: Path) -> bool:
+    return path.parts[0] in BY_FOLDER and len(path.parts) > 1
+
+
+def modules() -> list[Path]:
+    """All modules but each ``__init__.py`` that only imports, relative to the package."""
+    found = (path.relative_to(SOURCE) for path in sorted(SOURCE.rglob("*.py")))
+    return [path for path in found if path.name != "__init__.py" or "\ndef " in (SOURCE / path).read_text()]
+
+
+def files_of_tests() -> list[Path]:
+    return [path.relative_to(TESTS) for path in sorted(TESTS.rglob("test_*.py"))]
+
+
+def test_every_module_has_its_test_file() -> None:
+    files = set(files_of_tests())
+    without = []
+    for module in modules():
+        name = "init" if module.name == "__init__.py" else module.stem
+        if not matches_by_folder(module) and module.with_name(f"test_{name}.py") not in files:
+            without.append(str(module))
+    assert without == sorted(WITHOUT_A_TEST), "write a test file, or a reason into the list"
+
+
+def test_every_folder_of_operators_has_its_tests() -> None:
+    folders = {module.parent for module in modules() if matches_by_folder(module)}
+    assert folders <= {file.parent for file in files_of_tests()}
+
+
+def test_every_test_file_has_its_module() -> None:
+    without = []
+    for file in files_of_tests():
+        name = file.stem.removeprefix("test_")
+        module = file.with_name("__init__.py" if name == "init" else f"{name}.py")
+        if not (SOURCE / (file.parent if matches_by_folder(file) else module)).exists():
+            without.append(str(file))
+    assert without == sorted(OF_THE_PROJECT), "name a test file after the module that it tests"
