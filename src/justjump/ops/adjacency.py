@@ -314,6 +314,7 @@ class _Sorted:
 
     edge_index: Tensor
     num_nodes: int
+    fewest: int  # nodes that the edges need
     order: Tensor  # [E] from the order of edge_index to CSR order
     adj: Adjacency  # without weights
     weighted: list[tuple[Tensor, Adjacency]]  # at most one: the weights that came last
@@ -335,25 +336,29 @@ def _from_edge_index(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: 
         return found.adj
     if weight.requires_grad:
         return found.adj._with_weight(weight[found.order])
-    if not found.weighted or not _same(found.weighted[0][0], weight):
-        found.weighted[:] = [(weight.clone(), found.adj._with_weight(weight[found.order]))]
-    return found.weighted[0][1]
+    for former, weighted in tuple(found.weighted):
+        if _same(former, weight):
+            return weighted
+    weighted = found.adj._with_weight(weight[found.order])
+    found.weighted[:] = [(weight.clone(), weighted)]  # another thread may put its own here at any time
+    return weighted
 
 
 def _sorted(edge_index: Tensor, num_nodes: int | None) -> _Sorted:
     traced = is_traced(edge_index)
     if not traced and edge_index in _SORTED:
         found: _Sorted = _SORTED[edge_index]
-        if num_nodes in (None, found.num_nodes) and _same(found.edge_index, edge_index):
+        wanted = found.fewest if num_nodes is None else num_nodes
+        if wanted == found.num_nodes and _same(found.edge_index, edge_index):
             return found
-    if num_nodes is None:
-        num_nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    fewest = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    num_nodes = fewest if num_nodes is None else num_nodes
     if edge_index.numel():
         _check_nodes("edge_index", edge_index, num_nodes)
     source, target = edge_index
     rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
     adj = Adjacency._trusted((num_nodes, num_nodes), rowptr, source[order])
-    found = _Sorted(edge_index if traced else edge_index.clone(), num_nodes, order, adj, [])
+    found = _Sorted(edge_index if traced else edge_index.clone(), num_nodes, fewest, order, adj, [])
     if not traced:
         _SORTED[edge_index] = found
     return found
