@@ -122,6 +122,8 @@ def threads() -> int:
 def set_threads(number: int | None) -> None:
     """Fix the number of the kernels' threads; None follows torch again."""
     global _fixed_threads
+    if number is not None and number < 1:
+        raise ValueError(f"number={number} must be at least 1, or None to follow torch")
     _fixed_threads = number
 
 
@@ -155,7 +157,9 @@ def matrix(name: str, x: Tensor, dtype: torch.dtype) -> Any:
     shape, strides = x.shape, x.stride()
     if len(shape) == 2:
         (rows, width), (stride, inner) = shape, strides
-        if (width > 1 and inner != 1) or (rows > 1 and stride < width):
+        if not rows:  # torch gives an empty tensor any strides
+            stride = width
+        elif (width > 1 and inner != 1) or (rows > 1 and stride < width):
             raise ValueError(f"{name} has strides {strides}, expected contiguous rows: call .contiguous()")
     else:
         if not x.is_contiguous():
