@@ -45,7 +45,7 @@ class SparseMatrix:
         # Kernels read half the index memory where 32 bits are enough.
         dtype = torch.int32 if max(*shape, col.numel()) <= INT32_MAX else torch.int64
         self.shape = shape
-        self.rowptr, self.col = rowptr.to(dtype), col.to(dtype)
+        self.rowptr, self.col = rowptr.to(dtype).contiguous(), col.to(dtype).contiguous()
         self.weight = weight
         self._structure = {}  # what follows from rowptr and col alone: matrices that share these share it
 
