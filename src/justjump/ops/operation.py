@@ -78,14 +78,14 @@ class Operation:
             def forward(ctx: Any, constants: tuple[Any, ...], lengths: list[int | None], *flat: Any) -> Any:
                 inputs = (*_unflatten(flat, lengths), *constants)
                 output = run(*inputs)
-                ctx.count = len(flat)
+                ctx.given = len(flat)  # a name that no `save` uses
                 ctx.set_materialize_grads(False)
                 save(ctx, inputs, output)
                 return output[0] if isinstance(output, tuple) else output
 
             @staticmethod
             def backward(ctx: Any, grad: Any) -> Any:
-                found = (None,) * ctx.count if grad is None else _flatten(gradient(ctx, grad))
+                found = (None,) * ctx.given if grad is None else _flatten(gradient(ctx, grad))
                 return (None, None, *found)
 
         self._eager = Eager
