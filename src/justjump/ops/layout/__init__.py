@@ -8,7 +8,6 @@ must be zero; the padding of every output is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -28,12 +27,12 @@ class Layout:
     channels: int
     dtype: torch.dtype
 
-    @cached_property
+    @property
     def padded(self) -> int:
         """P, the power of two at or above H."""
         return padded_heads(self.heads)
 
-    @cached_property
+    @property
     def stride(self) -> int:
         """Numbers in a packed row."""
         lanes = 64 // self.dtype.itemsize
