@@ -210,8 +210,9 @@ class DNAConv(nn.Module):
             return
         head = self.multi_head
         adj = self._adjacency(edge_index, edge_weight, self._history(history))
-        window = {"window": self.window, "keep_first": self.keep_first}
-        ops.dna_extend(history, head.projections, adj, head.heads, self._dropout, **window)
+        ops.dna_extend(
+            history, head.projections, adj, head.heads, self._dropout, window=self.window, keep_first=self.keep_first
+        )
 
     @property
     def _dropout(self) -> float:

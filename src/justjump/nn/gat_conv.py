@@ -76,7 +76,7 @@ class GATConv(nn.Module):
         return out if self.bias is None else out + self.bias
 
     def _score_matrix(self) -> Tensor:
-        """Both attention vectors ``[H * C, 2 * H]``, one block per head: one product instead of passes over [N, H, C]."""
+        """Both attention vectors ``[H * C, 2 * H]``, one block per head: one product, no passes over [N, H, C]."""
         heads = torch.eye(self.heads, dtype=self.att_src.dtype, device=self.att_src.device)
         blocks = [att[0, :, :, None] * heads[:, None] for att in (self.att_src, self.att_dst)]  # [H, C, H]
         return torch.cat(blocks, dim=2).flatten(0, 1)

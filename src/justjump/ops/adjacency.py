@@ -175,8 +175,8 @@ class Adjacency(SparseMatrix):
     def _again(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         if self.aggregate != aggregate:
             raise ValueError(
-                f"the graph is normalised for aggregate={self.aggregate!r}, not {aggregate!r}: give the layer the graph "
-                "that it was made of"
+                f"the graph is normalised for aggregate={self.aggregate!r}, not {aggregate!r}: "
+                "give the layer the graph that it was made of"
             )
         assert self.weight is not None
         return self if self.weight.dtype == dtype else self._with_weight(self.weight.to(dtype), aggregate)

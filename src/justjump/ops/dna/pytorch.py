@@ -38,9 +38,7 @@ def dna_conv(
     return dna_attention(query, key, value, adj, dropout_p, seed).flatten(1)
 
 
-def dna_attention(
-    query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dropout_p: float, seed: Tensor
-) -> Tensor:
+def dna_attention(query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dropout_p: float, seed: Tensor) -> Tensor:
     """:func:`reference.dna_attention` in blocks of edges. ``[N, H, C], [M, T, H, C] x 2 -> [N, H, C]``"""
     assert adj.weight is not None
     out = torch.zeros_like(query)
