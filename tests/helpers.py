@@ -1,5 +1,6 @@
 """Graphs and comparisons that many tests share."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -34,11 +35,11 @@ def assert_same(ours: Tensor, theirs: Tensor) -> None:
     assert worst <= allowed, f"off by {worst:.2e}, allowed {allowed:.2e}"
 
 
-def gradients(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+def gradients(out: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Gradients of a fixed random functional of ``out``; zero where an input plays no part."""
     generator = torch.Generator().manual_seed(7)
     direction = torch.randn(out.shape, generator=generator, dtype=out.dtype)
-    grads = torch.autograd.grad((out * direction).sum(), inputs, allow_unused=True)
+    grads = torch.autograd.grad((out * direction).sum(), list(inputs), allow_unused=True)
     return [torch.zeros_like(x) if g is None else g for x, g in zip(inputs, grads, strict=True)]
 
 

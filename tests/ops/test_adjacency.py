@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse
 import torch
 from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.nn.conv.gcn_conv import gcn_norm as pyg_gcn_norm
 
@@ -186,8 +185,8 @@ def test_gcn_norm_gradient_is_finite_for_a_node_without_weight() -> None:
 def test_evaluation_first_does_not_spoil_training(mode: Any) -> None:
     weight = torch.rand(20, requires_grad=True)
     x = torch.randn(7, 4, requires_grad=True)
-    for given in (weight, None):
-        adj = Adjacency.build(random_graph(7, 20), given, 7)
+    for chosen in (weight, None):
+        adj = Adjacency.build(random_graph(7, 20), chosen, 7)
 
         def product(adj: Adjacency = adj) -> Tensor:
             return spmm(adj.with_self_loops().normalized("gcn"), x) + spmm(adj.flipped(), x)
@@ -208,7 +207,7 @@ def test_flipped_reverses_every_edge() -> None:
     with pytest.raises(ValueError, match="normalised for aggregate='gcn': reverse it, then normalise it"):
         adj.normalized("gcn").flipped()
     learned = Adjacency(adj.rowptr, adj.col, weights_of(adj).requires_grad_())
-    assert torch.autograd.grad(learned.flipped().to_dense().sum(), learned.weight)[0].all()
+    assert torch.autograd.grad(learned.flipped().to_dense().sum(), weights_of(learned))[0].all()
 
 
 def test_to_another_device() -> None:
@@ -221,8 +220,8 @@ def test_to_another_device() -> None:
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("nodes", [[4, 1], [5, 5, 0], []], ids=str)
 def test_a_slice_commutes_with_loops_and_normalisation(nodes: list[int], grad: bool) -> None:
-    given = weighted()
-    adj = Adjacency(given.rowptr, given.col, weights_of(given).requires_grad_(grad))
+    plain = weighted()
+    adj = Adjacency(plain.rowptr, plain.col, weights_of(plain).requires_grad_(grad))
     part = adj.toward(nodes)
     assert part.whole is adj
     assert part.nodes is not None
@@ -239,7 +238,7 @@ def test_a_slice_commutes_with_loops_and_normalisation(nodes: list[int], grad: b
             assert same.with_self_loops() is same
             assert same.normalized(aggregate, torch.float64) is same
         if grad and nodes:
-            a, b = (torch.autograd.grad(x.to_dense().square().sum(), adj.weight)[0] for x in (first, last))
+            a, b = (torch.autograd.grad(x.to_dense().square().sum(), weights_of(adj))[0] for x in (first, last))
             assert_same(a, b)
     assert edges_of(part.to("cpu")) == edges_of(part)
     with pytest.raises(ValueError, match="reverse the whole graph"):

@@ -3,7 +3,7 @@
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from helpers import assert_same, random_graph
 from justjump.nn import DNAConv, GCNConv
-from justjump.ops import Adjacency, adjacency
+from justjump.ops import Adjacency, adjacency, matrix
 
 NODES, EDGES = 7, 20
 
@@ -34,17 +34,17 @@ def build(edge_index: Tensor, weight: Tensor | None = None, nodes: int | None = 
 
 
 @pytest.fixture
-def sortings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def sortings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts the sortings."""
     calls: list[int] = []
-    plain = adjacency.sort_entries
+    plain = matrix.sort_entries
 
     def counted(*arguments: object) -> object:
         calls.append(1)
         return plain(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(adjacency, "sort_entries", counted)
-    yield calls
+    return calls
 
 
 def test_the_same_tensor_is_sorted_once(sortings: list[int]) -> None:
@@ -160,8 +160,12 @@ def test_changed_weights_are_noticed() -> None:
     edge_index, weight = random_graph(NODES, EDGES), torch.rand(EDGES)
     conv, x = DNAConv(8, 2), torch.randn(NODES, 2, 8)
     outputs = [conv(x, edge_index, weight)]
-    for change in (lambda: weight.mul_(2), lambda: np.square(weight.numpy(), out=weight.numpy()), lambda: weight[3:].zero_()):
-        change()  # type: ignore[no-untyped-call]
+    for change in (
+        lambda: weight.mul_(2),
+        lambda: np.square(weight.numpy(), out=weight.numpy()),
+        lambda: weight[3:].zero_(),
+    ):
+        change()
         build(edge_index, weight)
         outputs.append(conv(x, edge_index, weight))
         assert_same(outputs[-1], conv(x, edge_index.clone(), weight))
@@ -172,7 +176,8 @@ def test_changed_weights_are_noticed() -> None:
 
 def test_learned_weights_get_their_gradient_each_time() -> None:
     edge_index, weight = random_graph(NODES, EDGES), torch.rand(EDGES, requires_grad=True)
-    conv, x, grads = DNAConv(8, 2), torch.randn(NODES, 2, 8), []
+    conv, x = DNAConv(8, 2), torch.randn(NODES, 2, 8)
+    grads: list[Tensor] = []
     with torch.no_grad():
         conv(x, edge_index, weight)
     for _ in range(2):

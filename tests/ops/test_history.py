@@ -42,7 +42,6 @@ def test_representations_are_as_they_were_given(history: History, x: Tensor, lay
         assert torch.equal(history[t], x[:, t])
     assert torch.equal(history.newest, x[:, -1])
     assert torch.equal(history.stack(), x)
-    assert torch.equal(torch.stack(list(history), 1), x)
     assert repr(history) == "History(num_nodes=21, steps=4, channels=15)"
     with pytest.raises(IndexError):
         history[STEPS]

@@ -22,7 +22,9 @@ def test_entries_in_any_order(entries: list[tuple[int, int]]) -> None:
     by_column = made.weight_by_column
     assert by_column is not None
     again = torch.zeros(6, 4)
-    again.index_put_((made.row.long(), torch.arange(4).repeat_interleave(made.colptr.diff())), by_column, accumulate=True)
+    again.index_put_(
+        (made.row.long(), torch.arange(4).repeat_interleave(made.colptr.diff())), by_column, accumulate=True
+    )
     assert torch.equal(again, dense)
     counted = SparseMatrix.from_entries((6, 4), row, col)
     assert counted.weight_by_column is None

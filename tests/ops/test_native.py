@@ -172,7 +172,11 @@ def test_unknown_operators_and_dtypes_are_refused() -> None:
 @needs_kernels
 def test_index_arrays_are_checked() -> None:
     adj = graph("small")
-    x, out = torch.zeros(21, 3), torch.zeros(21, 3)
+
+    def multiply(given: dict[str, torch.Tensor]) -> None:
+        fields = {key: native.index(key, value) for key, value in given.items()}
+        native.run("SpmmForward", torch.float32, **fields, x=torch.zeros(21, 3), out=torch.zeros(21, 3))
+
     for name, bad, error, message in (
         ("rowptr", adj.rowptr[:-3], ValueError, "rowptr runs from 0 to .*, expected 0 to 102"),
         ("rowptr", adj.rowptr.long(), ValueError, "rowptr holds 22 numbers of 64 bits, expected 22 of 32"),
@@ -183,8 +187,7 @@ def test_index_arrays_are_checked() -> None:
     ):
         given = {"rowptr": adj.rowptr, "col": adj.col, "position": adj.position, name: bad}
         with pytest.raises(error, match=message):
-            fields = {key: native.index(key, value) for key, value in given.items()}
-            native.run("SpmmForward", torch.float32, **fields, x=x, out=out)
+            multiply(given)
 
 
 def layer_fields(form: str) -> dict[str, Any]:
@@ -223,7 +226,10 @@ def test_every_size_of_a_layer_is_checked(form: str) -> None:
         ({"dropout": -0.5}, r"dropout is not in \[0, 1\)"),
         ({"dropout": float("nan")}, r"dropout is not in \[0, 1\)"),
         ({"history": []}, "there are no former representations"),
-        ({"history": [fields["history"][0], torch.zeros(20, 16)]}, r"history has shape \[20, 16\], expected \[21, 16\]"),
+        (
+            {"history": [fields["history"][0], torch.zeros(20, 16)]},
+            r"history has shape \[20, 16\], expected \[21, 16\]",
+        ),
         ({"newest": torch.zeros(4, 16)}, r"newest has shape \[4, 16\], expected \[21, 16\]"),
         ({"packed": False}, "out has shape|given and history differ in length"),
     ):

@@ -22,15 +22,15 @@ def weighted_sum(xs: list[Tensor], y: Tensor | None, factor: float) -> tuple[Ten
 
 
 @weighted_sum.register_fake
-def _(xs, y, factor):  # type: ignore[no-untyped-def]
+def _(xs, y, factor):
     return torch.empty_like(xs[0]), torch.empty_like(xs[0])
 
 
-def _save(ctx, inputs, output):  # type: ignore[no-untyped-def]
+def _save(ctx, inputs, output):
     ctx.count, ctx.with_y, ctx.factor = len(inputs[0]), inputs[1] is not None, inputs[2]
 
 
-def _gradient(ctx, grad):  # type: ignore[no-untyped-def]
+def _gradient(ctx, grad):
     return [grad * ctx.factor] * ctx.count, grad * ctx.factor if ctx.with_y else None
 
 
@@ -99,4 +99,4 @@ def test_a_traced_layer_records_the_operations() -> None:
     traced = make_fx(linear)(x)
     assert "justjump" in traced.code
     assert_same(traced(y), linear(y))
-    assert_same(torch.jit.trace(linear, x)(y), linear(y))  # type: ignore[no-untyped-call]
+    assert_same(torch.jit.trace(linear, x)(y), linear(y))

@@ -17,7 +17,14 @@ def choose(x: torch.Tensor, heads: int = 8, groups: int = 16, edges: int = 100, 
 @needs_kernels
 @pytest.mark.parametrize(
     ("heads", "groups", "form"),
-    [(8, 16, "folded"), (8, 8, "folded"), (1, 1, "folded"), (8, 4, "separate"), (8, 1, "separate"), (16, 8, "separate")],
+    [
+        (8, 16, "folded"),
+        (8, 8, "folded"),
+        (1, 1, "folded"),
+        (8, 4, "separate"),
+        (8, 1, "separate"),
+        (16, 8, "separate"),
+    ],
 )
 def test_groups_decide_the_form(heads: int, groups: int, form: str) -> None:
     for dtype in (torch.float32, torch.float64):

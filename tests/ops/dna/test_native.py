@@ -71,7 +71,9 @@ def test_extreme_scores_stay_finite_and_right(isa: str, groups: int, path: Path)
             assert all(torch.isfinite(grad).all() for grad in grads)
 
 
-@pytest.mark.parametrize(("bad", "groups"), [(math.nan, 4), (math.nan, 8), (math.nan, 2), (math.inf, 4), (-math.inf, 2)])
+@pytest.mark.parametrize(
+    ("bad", "groups"), [(math.nan, 4), (math.nan, 8), (math.nan, 2), (math.inf, 4), (-math.inf, 2)]
+)
 @pytest.mark.parametrize("dropout", [0.0, 0.9])
 def test_undefined_rows_spread_as_in_the_obvious_version(isa: str, bad: float, groups: int, dropout: float) -> None:
     """Infinite numbers of a group within a head reach the score in another way in the folded form: not tested."""

@@ -108,13 +108,13 @@ def test_wide_indices(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix, "INT32_MAX", 10)
     assert SpmmCase().matrix(SpmmCase().inputs()).col.dtype == torch.int64
     for kind in ("none", "fixed", "learned"):
-        SpmmCase(weights=kind, dropout=0.3).check()  # type: ignore[arg-type]
+        SpmmCase(weights=kind, dropout=0.3).check()
 
 
 def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], None]) -> None:
     for dtype in DTYPES:
         for kind in ("fixed", "learned"):
-            case = SpmmCase("large", width=33, weights=kind, dtype=dtype, dropout=0.3)  # type: ignore[arg-type]
+            case = SpmmCase("large", width=33, weights=kind, dtype=dtype, dropout=0.3)
             threads(1)
             expected = results(case.run, case.inputs())
             for number in (2, 3, 70):
