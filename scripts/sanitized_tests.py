@@ -10,17 +10,7 @@ import justjump  # noqa: E402 - after the finders have changed
 
 print("testing", justjump.__file__)
 # The test that forces an instruction set starts a process of its own, without the sanitizer's libraries.
-sys.exit(
-    pytest.main(
-        [
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "tests/ops/test_native.py",
-            "tests/ops/test_native_layer.py",
-            "tests/ops/test_sparse_layer.py",
-            "--deselect",
-            "tests/ops/test_native.py::test_environment_forces_isa",
-        ]
-    )
-)
+OPERATORS = ("dna", "gat", "spmm", "grouped", "dropout", "layout")
+SKIPPED = "tests/ops/test_native.py::test_environment_forces_the_instruction_set"
+arguments = ["-q", "-p", "no:cacheprovider", *(f"tests/ops/{name}" for name in OPERATORS)]
+sys.exit(pytest.main([*arguments, "tests/ops/test_native.py", "tests/ops/test_history.py", "--deselect", SKIPPED]))

@@ -3,12 +3,13 @@
 import pytest
 
 from justjump.ops import native
+from specification import switch_kernels_off
 
 
 @pytest.fixture(params=["native", "torch"], autouse=True)
 def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native kernels, and PyTorch alone as on a machine without a compiler."""
+    """The native kernels, and PyTorch alone."""
     if request.param == "torch":
-        monkeypatch.setattr(native, "available", lambda: False)
+        switch_kernels_off(monkeypatch)
     elif not native.available():
         pytest.skip(f"no native kernels here: {native.why_not()}")

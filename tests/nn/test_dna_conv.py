@@ -1,25 +1,27 @@
 """DNAConv against PyG's, and what it adds."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch_geometric.nn as pyg
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers import assert_same, gradients, random_graph, simple_graph
 from justjump.nn import DNAConv
-from justjump.ops import Adjacency
+from justjump.ops import Adjacency, Aggregate, History, native
 
 NODES = 11
 
 
-def pair(dtype: torch.dtype, **kwargs: object) -> tuple[DNAConv, pyg.DNAConv]:
+def pair(dtype: torch.dtype, **kwargs: Any) -> tuple[DNAConv, pyg.DNAConv]:
     ours, theirs = DNAConv(**kwargs).to(dtype), pyg.DNAConv(**kwargs).to(dtype)
     ours.load_state_dict(theirs.state_dict())
     return ours, theirs
 
 
-def assert_equal_layers(ours: DNAConv, theirs: pyg.DNAConv, x: torch.Tensor, *graph: object) -> None:
+def assert_equal_layers(ours: DNAConv, theirs: pyg.DNAConv, x: torch.Tensor, *graph: Any) -> None:
     """Outputs, and the gradients of the input and of every parameter."""
     a, b = ours(x, *graph), theirs(x, *graph)
     assert_same(a, b)
@@ -29,7 +31,7 @@ def assert_equal_layers(ours: DNAConv, theirs: pyg.DNAConv, x: torch.Tensor, *gr
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("steps", [1, 5])
 @pytest.mark.parametrize(("heads", "groups"), [(1, 1), (4, 2), (4, 8), (2, 16), (16, 1), (8, 8)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_pyg(dtype: torch.dtype, steps: int, heads: int, groups: int, weighted: bool) -> None:
@@ -50,7 +52,7 @@ def test_equals_pyg(dtype: torch.dtype, steps: int, heads: int, groups: int, wei
         {"cached": True},
     ],
 )
-def test_options_equal_pyg(options: dict[str, object]) -> None:
+def test_options_equal_pyg(options: dict[str, Any]) -> None:
     ours, theirs = pair(torch.float64, channels=8, heads=2, groups=2, **options)
     x = torch.randn(NODES, 3, 8, dtype=torch.float64, requires_grad=True)
     edge_index, weight = random_graph(NODES, 40, isolated=2), torch.rand(40, dtype=torch.float64)
@@ -65,7 +67,7 @@ def test_edge_weight_gradient_equals_pyg() -> None:
     edge_index = random_graph(NODES, 40)
     weight = torch.rand(40, dtype=torch.float64, requires_grad=True)
     grads = [gradients(layer(x, edge_index, weight), [weight])[0] for layer in (ours, theirs)]
-    assert_same(*grads)
+    assert_same(grads[0], grads[1])
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
@@ -91,6 +93,7 @@ def test_state_dict_goes_both_ways() -> None:
     ours.load_state_dict(theirs.state_dict())
 
 
+@pytest.mark.slow
 def test_dropout_has_the_right_mean() -> None:
     conv = DNAConv(8, heads=8, dropout=0.8).double()
     x, edge_index = torch.randn(NODES, 2, 8, dtype=torch.float64), random_graph(NODES, 40)
@@ -115,7 +118,6 @@ def test_window_is_a_shorter_history(window: int, keep_first: bool, steps: list[
     full = DNAConv(8, heads=2)
     full.load_state_dict(conv.state_dict())
     x, edge_index = torch.randn(NODES, 5, 8), random_graph(NODES, 40)
-    assert conv.attended(5) == steps
     out, attention = conv(x, edge_index, return_attention=True)
     assert attention.steps == steps
     if 4 in steps:  # the query is the newest representation in both
@@ -130,13 +132,15 @@ def test_attention_explains_the_output() -> None:
     assert torch.equal(attention.edge_index, adj.edge_index)
     assert_same(attention.weight.sum(1) + attention.refused, torch.ones(adj.num_edges, 2).double())
     assert (attention.refused > 0).all()
+    coefficient = adj.normalized("gcn", torch.float64).weight
+    assert coefficient is not None
     value = conv.multi_head.split(conv.multi_head.lin_v(x))[attention.edge_index[0]]
-    message = (attention.weight[..., None] * value).sum(1).flatten(1) * adj.normalized("gcn", torch.float64)[:, None]
+    message = (attention.weight[..., None] * value).sum(1).flatten(1) * coefficient[:, None]
     assert_same(torch.zeros(NODES, 8).double().index_add(0, attention.edge_index[1], message), out)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "sum"])
-def test_other_aggregates(aggregate: str) -> None:
+def test_other_aggregates(aggregate: Aggregate) -> None:
     conv = DNAConv(8, heads=2, aggregate=aggregate)
     x, edge_index = torch.randn(NODES, 2, 8), random_graph(NODES, 40)
     adj = Adjacency.build(edge_index, num_nodes=NODES).with_self_loops()
@@ -147,13 +151,36 @@ def test_other_aggregates(aggregate: str) -> None:
 
 
 @pytest.mark.parametrize("update", [None, torch.nn.Linear(8, 8)], ids=["plain", "update"])
-def test_relu_of_the_output(update: torch.nn.Module | None) -> None:
-    conv = DNAConv(8, heads=2, groups=2, update=update)
-    x, edge_index = torch.randn(NODES, 3, 8, requires_grad=True), random_graph(NODES, 40)
-    ours, theirs = conv(x, edge_index, relu=True), torch.relu(conv(x, edge_index))
+@pytest.mark.parametrize("options", [{}, {"window": 2}, {"window": 2, "keep_first": True}], ids=str)
+@pytest.mark.parametrize("groups", [1, 4])
+def test_extend_appends_what_the_layer_gives(
+    groups: int, options: dict[str, Any], update: torch.nn.Module | None
+) -> None:
+    conv = DNAConv(8, 2, groups, dropout=0.5, update=update, **options).double()
+    edge_index, weight = random_graph(NODES, 40), torch.rand(40, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(NODES, 3, 8, dtype=torch.float64, requires_grad=True)
+    outputs = []
+    for extend in (True, False):
+        history = History(x)
+        for seed in range(2):  # two layers, the second on what the first has appended
+            torch.manual_seed(seed)
+            if extend:
+                conv.extend(history, edge_index, weight)
+            else:
+                history.append(torch.relu(conv(history, edge_index, weight)))
+        outputs.append(history.stack())
+    ours, theirs = outputs
     assert_same(ours, theirs)
-    for a, b in zip(gradients(ours, [x]), gradients(theirs, [x]), strict=True):
+    inputs = [x, weight, *conv.parameters()]
+    for a, b in zip(gradients(ours, inputs), gradients(theirs, inputs), strict=True):
         assert_same(a, b)
+
+
+def test_extend_keeps_the_history_packed() -> None:
+    history = History.start(torch.randn(NODES, 8))
+    DNAConv(8, heads=2).extend(history, random_graph(NODES, 40))
+    assert (history.layout is not None) == native.available()
+    assert len(history) == 2
 
 
 def test_update_module_is_part_of_the_layer() -> None:
@@ -166,7 +193,7 @@ def test_update_module_is_part_of_the_layer() -> None:
     assert sum(p.numel() for p in conv.parameters()) == sum(p.numel() for p in plain.parameters()) + 72
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     nodes=st.integers(1, 9),
     edges=st.integers(0, 30),
@@ -181,37 +208,23 @@ def test_permutation_equivariance(nodes: int, edges: int, steps: int, sizes: tup
     x, edge_index = torch.randn(nodes, steps, channels).double(), random_graph(nodes, edges, seed)
     order = torch.randperm(nodes)
     place = torch.argsort(order)  # node order[i] becomes node i
-    assert_same(conv(x[order], place[edge_index]), conv(x, edge_index)[order], 1e-12)
+    assert_same(conv(x[order], place[edge_index]), conv(x, edge_index)[order])
 
 
 def test_refusing_everything_gives_zero() -> None:
     conv = DNAConv(8, heads=2).double()
     with torch.no_grad():  # every score is q . k = -1e6
-        conv.multi_head.lin_q.weight.zero_()
-        conv.multi_head.lin_k.weight.zero_()
-        conv.multi_head.lin_q.bias.fill_(1e3)
-        conv.multi_head.lin_k.bias.fill_(-1e3)
+        for lin, size in ((conv.multi_head.lin_q, 1e3), (conv.multi_head.lin_k, -1e3)):
+            lin.weight.zero_()
+            assert lin.bias is not None
+            lin.bias.fill_(size)
     out, attention = conv(torch.randn(NODES, 3, 8).double(), random_graph(NODES, 40), return_attention=True)
     assert torch.equal(out, torch.zeros(NODES, 8).double())
     assert torch.equal(attention.refused, torch.ones_like(attention.refused))
 
 
-def test_gradcheck() -> None:
-    conv = DNAConv(4, heads=2, groups=2, dropout=0.3).double()
-    edge_index = random_graph(5, 12)
-    x = torch.randn(5, 3, 4, dtype=torch.float64, requires_grad=True)
-
-    def f(x: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
-        torch.manual_seed(3)
-        return conv(x, edge_index)
-
-    assert torch.autograd.gradcheck(f, (x, *conv.parameters()))
-
-
-def test_degenerate_graphs() -> None:
-    conv, none = DNAConv(4), torch.empty(2, 0, dtype=torch.int64)
-    assert conv(torch.randn(1, 2, 4), none).shape == (1, 4)
-    assert conv(torch.randn(0, 2, 4), none).shape == (0, 4)
+def test_without_edges_or_loops_nothing_comes() -> None:
+    none = torch.empty(2, 0, dtype=torch.int64)
     assert torch.equal(DNAConv(4, add_self_loops=False)(torch.randn(3, 2, 4), none), torch.zeros(3, 4))
 
 
@@ -228,19 +241,23 @@ def test_degenerate_graphs() -> None:
         ({"channels": 8, "aggregate": "mean", "normalize": False}, "does not go with normalize=False"),
         ({"channels": 8, "aggr": "max"}, "aggr='max'.*not supported"),
         ({"channels": 8, "flow": "up"}, "flow='up' is unknown"),
+        ({"channels": 8, "keep_first": True}, "keep_first=True needs a window"),
     ],
 )
-def test_bad_sizes_are_refused(arguments: dict[str, object], message: str) -> None:
+def test_bad_sizes_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DNAConv(**arguments)
 
 
 @pytest.mark.parametrize("x", [torch.randn(5, 8), torch.randn(5, 2, 7), torch.randn(5, 0, 8), [], [torch.randn(5, 7)]])
-def test_bad_history_is_refused(x: object) -> None:
+def test_bad_history_is_refused(x: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
         DNAConv(8)(x, torch.tensor([[0], [1]]))
 
 
-def test_node_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="holds node 9, but there are 3 nodes"):
-        DNAConv(8)(torch.randn(3, 1, 8), torch.tensor([[0], [9]]))
+def test_a_graph_normalised_for_another_aggregate_is_refused() -> None:
+    adj = Adjacency.build(random_graph(NODES, 40), num_nodes=NODES).with_self_loops().normalized("mean")
+    x = torch.randn(NODES, 2, 8)
+    assert DNAConv(8, aggregate="mean")(x, adj).shape == (NODES, 8)
+    with pytest.raises(ValueError, match="normalised for aggregate='mean', not 'gcn'"):
+        DNAConv(8)(x, adj)

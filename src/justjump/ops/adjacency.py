@@ -233,11 +233,14 @@ class Adjacency(SparseMatrix):
 
     def flipped(self) -> Adjacency:
         """The graph with every edge reversed."""
+        if self.aggregate not in (None, "sum"):
+            raise ValueError(f"the graph is normalised for aggregate={self.aggregate!r}: reverse it, then normalise it")
         if "flipped" in self._derived:
             return self._derived["flipped"]
-        rowptr, order = sort_entries(self.shape, self.col, self.target)
-        weight = None if self.weight is None else self.weight[order]
-        flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight)
+        with torch.inference_mode(False):  # what is kept must serve training later
+            rowptr, order = sort_entries(self.shape, self.col, self.target)
+            weight = None if self.weight is None else self.weight[order]
+            flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight, self.aggregate)
         if not self._learned:
             self._derived["flipped"] = flipped
         return flipped

@@ -21,6 +21,7 @@ class SortedEdges:
     Attributes:
         edge_index: its values when it was sorted
         num_nodes: N
+        fewest: the number of nodes that the edges need
         order: ``[E]`` from the order of ``edge_index`` to CSR order
         graph: the edges without weights
         weighted: the weights that came last, and the graph with them
@@ -28,6 +29,7 @@ class SortedEdges:
 
     edge_index: Tensor
     num_nodes: int
+    fewest: int
     order: Tensor
     graph: Any
     weighted: tuple[Tensor, Any] | None = None
@@ -50,16 +52,17 @@ def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int,
     traced = is_traced(edge_index)
     if not traced and edge_index in _SORTED:
         found: SortedEdges = _SORTED[edge_index]
-        if num_nodes in (None, found.num_nodes) and same_values(found.edge_index, edge_index):
+        wanted = found.fewest if num_nodes is None else num_nodes
+        if wanted == found.num_nodes and same_values(found.edge_index, edge_index):
             return found
-    if num_nodes is None:
-        num_nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    fewest = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    num_nodes = fewest if num_nodes is None else num_nodes
     if edge_index.numel():
         check_nodes("edge_index", edge_index, num_nodes)
     copy = edge_index if traced else edge_index.clone()
     source, target = copy
     rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
-    found = SortedEdges(copy, num_nodes, order, make(num_nodes, rowptr, source[order]))
+    found = SortedEdges(copy, num_nodes, fewest, order, make(num_nodes, rowptr, source[order]))
     if not traced:
         _SORTED[edge_index] = found
     return found

@@ -81,7 +81,10 @@ class History:
     def __getitem__(self, t: slice) -> History: ...
     def __getitem__(self, t: int | slice) -> Tensor | History:
         if isinstance(t, slice):
-            return self._made([self.rows(s) for s in range(len(self))[t]])
+            steps = range(len(self))[t]
+            if not steps:
+                raise ValueError(f"{t} selects none of the {len(self)} representations")
+            return self._made([self.rows(s) for s in steps])
         rows = self.rows(range(len(self))[t])
         return rows if self._layout is None else unpack(rows, self._layout)
 
@@ -89,9 +92,10 @@ class History:
         """A representation in the history's own layout."""
         return self._tensors[0][:, t] if self._tensors[0].dim() == 3 else self._tensors[t]
 
-    def _made(self, tensors: list[Tensor]) -> History:
+    def _made(self, tensors: list[Tensor], steps: list[int] | None = None) -> History:
         history = History.__new__(History)
         history._set(tensors, self._layout)
+        history._steps = steps
         return history
 
     @property
@@ -111,17 +115,11 @@ class History:
         """
         if size is None or len(self) <= size:
             return self
-        window = self._made(list(self._tensors))
-        window._steps = attended_steps(len(self), size, keep_first)
-        return window
+        return self._made(list(self._tensors), attended_steps(len(self), size, keep_first))
 
     def take(self, nodes: Tensor | None) -> History:
         """The history of some nodes; None is all of them."""
-        if nodes is None:
-            return self
-        taken = self._made([x[nodes] for x in self._tensors])
-        taken._steps = self._steps
-        return taken
+        return self if nodes is None else self._made([x[nodes] for x in self._tensors], self._steps)
 
     def stack(self) -> Tensor:
         """``[N, T, d]``"""
@@ -133,6 +131,12 @@ class History:
             rows = [self[t] for t in range(len(self))]
             self._tensors = rows if layout is None else [pack(x, layout) for x in rows]
             self._layout = layout
+
+    def unpacked(self) -> History:
+        """The same history with its rows in the standard layout."""
+        history = self._made(list(self._tensors), self._steps)
+        history.to_layout(None)
+        return history
 
     @property
     def layout(self) -> Layout | None:

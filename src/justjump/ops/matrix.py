@@ -45,7 +45,7 @@ class SparseMatrix:
         # Kernels read half the index memory where 32 bits are enough.
         dtype = torch.int32 if max(*shape, col.numel()) <= INT32_MAX else torch.int64
         self.shape = shape
-        self.rowptr, self.col = rowptr.to(dtype), col.to(dtype)
+        self.rowptr, self.col = rowptr.to(dtype).contiguous(), col.to(dtype).contiguous()
         self.weight = weight
         self._structure = {}  # what follows from rowptr and col alone: matrices that share these share it
 
@@ -155,8 +155,8 @@ def _check_csr(shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tens
     for name, index in (("rowptr", rowptr), ("col", col)):
         if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
             raise ValueError(f"{name} is {index.dtype} of shape {list(index.shape)}, expected a vector of integers")
-    if rowptr.numel() != shape[0] + 1:
-        raise ValueError(f"rowptr holds {rowptr.numel()} numbers, expected {shape[0] + 1}: one per row and one more")
+    if rowptr.numel() != shape[0] + 1 or not rowptr.numel():
+        raise ValueError(f"rowptr holds {rowptr.numel()} numbers, expected one per row and one more")
     if int(rowptr[0]) != 0 or int(rowptr[-1]) != col.numel() or bool((rowptr.diff() < 0).any()):
         raise ValueError(f"rowptr must ascend from 0 to the number of entries, {col.numel()}")
     check_range("col", col, shape[1])

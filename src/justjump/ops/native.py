@@ -122,6 +122,8 @@ def threads() -> int:
 def set_threads(number: int | None) -> None:
     """Fix the number of the kernels' threads; None follows torch again."""
     global _fixed_threads
+    if number is not None and number < 1:
+        raise ValueError(f"number={number} must be at least 1, or None to follow torch")
     _fixed_threads = number
 
 
@@ -178,7 +180,7 @@ def _matrices(name: str, x: Tensor, dtype: torch.dtype) -> list[tuple[int, int, 
     if x.dtype is not dtype or not x.is_cpu or x.layout is not torch.strided:
         _refuse(name, x, dtype)
     (rows, steps, width), (stride, step, inner) = x.shape, x.stride()
-    if (width > 1 and inner != 1) or (rows > 1 and stride < width):
+    if rows and ((width > 1 and inner != 1) or (rows > 1 and stride < width)):  # torch gives an empty one any strides
         raise ValueError(f"{name} has strides {x.stride()}, expected contiguous rows: call .contiguous()")
     start, size = x.data_ptr(), x.itemsize
     return [(start + t * step * size, rows, width, stride) for t in range(steps)]

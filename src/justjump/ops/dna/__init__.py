@@ -53,6 +53,8 @@ def dna_conv(
         ``[N, d]``
     """
     plan = _plan(history, projections, adj, heads)
+    if history.layout not in (None, plan.layout):  # packed for another number of heads
+        history = history.unpacked()
     rows = _rows(plan, history, projections, adj, heads, dropout_p, seed, relu=False)
     return rows if history.layout is None else unpack(rows, history.layout)
 

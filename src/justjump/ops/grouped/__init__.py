@@ -12,7 +12,7 @@ def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Ten
 
     ``[..., g * c_in], [g, c_in, c_out], [g * c_out] -> [..., g * c_out]``
     """
-    groups, c_in, c_out = weight.shape
+    groups, c_in, c_out = map(int, weight.shape)  # torch.jit would make tensors of them
     if x.dim() < 2 or groups == 1 or c_in != c_out or not is_native(x, weight):
         return reference.grouped_linear(x, weight, bias)
     # With one head per group, the kernel's lanes are the groups.

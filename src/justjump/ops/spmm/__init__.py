@@ -28,7 +28,7 @@ def spmm(matrix: SparseMatrix, x: Tensor, dropout_p: float = 0.0) -> Tensor:
     learned = weight is not None and weight.requires_grad
     # A learned weight changes with every step: sorting it by column would not pay.
     by_column = None if weight is None or learned else matrix.weight_by_column
-    weight, by_column = (None if w is None else w.to(x.dtype) for w in (weight, by_column))
+    weight, by_column = (None if w is None else w.to(x.dtype).contiguous() for w in (weight, by_column))
     structure = (matrix.rowptr, matrix.col, None, matrix.colptr, matrix.row, matrix.position)
     product: Tensor = native.spmm(x, weight, *structure, by_column, dropout_p, seed, learned)
     return product

@@ -1,0 +1,51 @@
+"""The options of a network: what does not go together is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from justjump.nn import ModelConfig
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"heads": 8, "groups": 3, "hidden": 24}, "groups=3 does not divide heads=8"),
+        ({"hidden": 100, "heads": 8}, "heads=8 does not divide hidden=100"),
+        ({"hidden": 100, "heads": 5, "groups": 8}, "groups=8 does not divide hidden=100"),
+        ({"model": "mlp"}, "model='mlp' is unknown: choose one of dna, gcn, gat"),
+        ({"jump": "sum"}, "jump='sum' is unknown"),
+        ({"layers": 0}, "layers=0 must be at least 1"),
+        ({"dropout": 1.5}, "dropout=1.5 is not in"),
+        ({"model": "gcn", "window": 2}, "window=2 needs model='dna'"),
+        ({"window": 0}, "window=0 must be at least 1"),
+        ({"keep_first": True}, "keep_first=True needs a window"),
+    ],
+)
+def test_bad_configurations_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layers": "two"}, "layers='two' is of type str, expected an int"),
+        ({"layers": 2.0}, "layers=2.0 is of type float, expected an int"),
+        ({"layers": True}, "layers=True is of type bool"),
+        ({"window": "3"}, "window='3' is of type str"),
+        ({"dropout": None}, "dropout=None is of type NoneType, expected a float"),
+        ({"jump_input": 1}, "jump_input=1 is of type int, expected True or False"),
+    ],
+)
+def test_options_of_another_type_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ModelConfig(**arguments)
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    config = ModelConfig(layers=np.int64(2), dropout=0)  # type: ignore[arg-type]
+    assert config == ModelConfig(layers=2, dropout=0.0)
+    assert type(config.layers) is int
+    assert type(config.dropout) is float

@@ -1,0 +1,76 @@
+"""The sparse matrix by rows and by columns."""
+
+import pytest
+import scipy.sparse
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from justjump.ops import SparseMatrix, matrix, spmm
+
+ENTRIES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=20)
+
+
+@given(ENTRIES)
+def test_entries_in_any_order(entries: list[tuple[int, int]]) -> None:
+    row, col = torch.tensor(entries, dtype=torch.int64).reshape(-1, 2).T
+    weight = torch.arange(1.0, 1 + len(entries))
+    made = SparseMatrix.from_entries((6, 4), row, col, weight)
+    dense = torch.zeros(6, 4).index_put((row, col), weight, accumulate=True)
+    assert made.num_entries == len(entries)  # two entries at one place stay two entries
+    assert torch.equal(made.to_dense(), dense)
+    by_column = made.weight_by_column
+    assert by_column is not None
+    again = torch.zeros(6, 4)
+    again.index_put_(
+        (made.row.long(), torch.arange(4).repeat_interleave(made.colptr.diff())), by_column, accumulate=True
+    )
+    assert torch.equal(again, dense)
+    counted = SparseMatrix.from_entries((6, 4), row, col)
+    assert counted.weight_by_column is None
+    assert torch.equal(counted.to_dense(), torch.zeros(6, 4).index_put((row, col), torch.ones(()), accumulate=True))
+
+
+def test_from_scipy() -> None:
+    sparse = scipy.sparse.random(5, 7, density=0.4, random_state=0)
+    for dtype, expected in (("float64", torch.float64), ("float32", torch.float32), ("int64", torch.float32)):
+        made = SparseMatrix.from_scipy(sparse.astype(dtype).tocsc())
+        assert made.weight is not None
+        assert made.weight.dtype == expected
+        assert torch.equal(made.to_dense(), torch.from_numpy(sparse.astype(dtype).toarray()).to(expected))
+    assert repr(made) == f"SparseMatrix(shape=(5, 7), entries={sparse.nnz})"
+
+
+def test_what_is_made_in_inference_mode_serves_training() -> None:
+    with torch.inference_mode():
+        made = SparseMatrix.from_scipy(scipy.sparse.random(5, 7, density=0.4, random_state=0))
+        spmm(made, torch.ones(7, 2))
+    x = torch.ones(7, 2, requires_grad=True)
+    spmm(made, x).sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("row", "col", "message"),
+    [([0, 1], [1, 7], "col holds 7"), ([0, 3], [1, 1], "row holds 3"), ([0], [-1], "col holds -1")],
+)
+def test_entries_out_of_range_are_refused(row: list[int], col: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"{message}, expected numbers from 0 to 2"):
+        SparseMatrix.from_entries((3, 3), torch.tensor(row), torch.tensor(col))
+
+
+def test_the_constructor_validates() -> None:
+    rowptr, col = torch.tensor([0, 1, 2]), torch.tensor([0, 4])
+    assert spmm(SparseMatrix((2, 5), rowptr, col), torch.eye(5)).argmax(1).tolist() == [0, 4]
+    with pytest.raises(ValueError, match="rowptr holds 3 numbers, expected one per row and one more"):
+        SparseMatrix((3, 5), rowptr, col)
+    with pytest.raises(ValueError, match="col holds 4, expected numbers from 0 to 3"):
+        SparseMatrix((2, 4), rowptr, col)
+
+
+def test_indices_are_narrow_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ((2, 5), torch.tensor([0, 0, 1, 1, 2])[::2], torch.tensor([0, 4]))
+    made = SparseMatrix(*arguments)
+    assert (made.rowptr.dtype, made.col.dtype, made.rowptr.is_contiguous()) == (torch.int32, torch.int32, True)
+    monkeypatch.setattr(matrix, "INT32_MAX", 4)
+    assert SparseMatrix(*arguments).col.dtype == torch.int64
