@@ -149,7 +149,7 @@ def _colouring(value: object) -> str:
 
 
 def _share(value: object) -> float:
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not isinstance(value, int | float) or not 0 <= value <= 1.001:  # as the sum of rounded shares
         raise ValueError(f"{_shown(value)} is not a share of influence: it must be from 0 to 1")
     return float(value)
 
