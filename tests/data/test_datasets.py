@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, random
 
 from helpers import sparse_features
 from justjump.data import NAMES, DataError, Graph, datasets, is_available, load, location, origin
+from justjump.data.download import LARGEST
 from justjump.data.planetoid import read_planetoid
 from justjump.experiments.paper import DATASETS
 
@@ -244,3 +245,13 @@ def test_failed_load_says_what_to_do(server: Any, cache: Path, monkeypatch: pyte
     ):
         assert part in message
     assert _files(cache) == []
+
+
+def test_every_download_has_a_checksum_and_a_size(data_dir: Path) -> None:
+    for name, download in datasets.DOWNLOADS.items():
+        for checksum in download.files.values():
+            kind, _, digest = checksum.partition(":")
+            assert len(bytes.fromhex(digest)) == {"sha256": 32, "git": 20}[kind]
+        if name in ("citeseer", "pubmed"):
+            assert download.size == max((data_dir / name / file).stat().st_size for file in download.files)
+        assert 2 * download.size <= LARGEST

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import gzip
 import hashlib
 import socket
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.progress import Progress
 
-from justjump.data import DataError, download
+from justjump.data import DataError, datasets, download, load
 from justjump.data.download import checksum_matches, fetch
 
 CONTENT = b"some bytes " * 20_000
@@ -149,3 +153,83 @@ def test_two_processes(server: Any, tmp_path: Path) -> None:
     assert [process.communicate()[1] for process in processes] == [b"", b""]  # no bar where there is no terminal
     assert [process.returncode for process in processes] == [0, 0]
     assert _files(tmp_path) == ["a"]
+
+
+class Hostile:
+    """A server that answers each connection with `head`, then repeats `block` every `pause` seconds."""
+
+    def __init__(self, head: bytes, block: bytes = b"", pause: float = 0.0) -> None:
+        self._head, self._block, self._pause = head, block, pause
+        self._stopped = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Hostile:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        with self._listener:
+            self._thread.join()
+
+    def _serve(self) -> None:
+        self._listener.settimeout(5)
+        connection, _ = self._listener.accept()
+        with connection, contextlib.suppress(OSError):  # the client leaves
+            connection.recv(10_000)
+            connection.sendall(self._head)
+            while self._block and not self._stopped.wait(self._pause):
+                connection.sendall(self._block)
+
+
+OK_HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+def _message(server: Hostile, folder: Path) -> str:
+    """What a download from a server says about its failure, which leaves nothing behind."""
+    with server, pytest.raises(DataError) as caught:
+        fetch({"a": GIT}, server.url, folder, largest=1_000_000)
+    assert _files(folder) == []
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("length", [b"abc", b"-1", b"1e3", b"9" * 30, b"0" * 5000, b"1000001", "\u0665".encode()])
+def test_length_that_cannot_be(tmp_path: Path, length: bytes) -> None:
+    message = _message(Hostile(OK_HEAD + b"Content-Length: " + length + b"\r\n\r\nabc"), tmp_path)
+    assert f"/a answered with Content-Length '{length.decode('latin-1')[:40]}'" in message
+    assert message.endswith(": expected a number of bytes, at most 1000000")
+
+
+def test_body_without_end(tmp_path: Path) -> None:
+    message = _message(Hostile(OK_HEAD + b"\r\n", b"x" * 100_000), tmp_path)
+    assert message.endswith("/a sends more than the 1000000 bytes that are expected")
+
+
+def test_compressed_body_is_counted_as_it_is_written(tmp_path: Path) -> None:
+    packed = gzip.compress(bytes(50_000_000))
+    head = OK_HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    assert "sends more than the 1000000 bytes" in _message(Hostile(head + packed), tmp_path)
+
+
+@pytest.mark.parametrize("head", [b"", OK_HEAD, OK_HEAD + b"Content-Length: 1000\r\n\r\n"])
+def test_a_byte_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    monkeypatch.setattr(download, "_TOTAL_TIME", 0.5)
+    begin = time.monotonic()
+    assert _message(Hostile(head, b"x", pause=0.1), tmp_path).endswith("/a took longer than 0.5 seconds")
+    assert time.monotonic() - begin < 5
+
+
+def test_words_of_a_status_line_are_not_repeated(tmp_path: Path) -> None:
+    message = _message(Hostile(b"HTTP/1.1 599 \x1b[2Jgone\r\nContent-Length: 0\r\n\r\n"), tmp_path)
+    assert message.endswith("/a answered 599")
+
+
+def test_load_limits_the_size(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Hostile(OK_HEAD + b"Content-Length: 99999999\r\n\r\n")
+    known = replace(datasets.DOWNLOADS["cora_full"], base_url=server.url)
+    monkeypatch.setitem(datasets.DOWNLOADS, "cora_full", known)
+    with server, pytest.raises(DataError, match=f"'99999999': expected .* {2 * known.size}; try again, or put cora_f"):
+        load("cora_full")
+    assert _files(cache) == []

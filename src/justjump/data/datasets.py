@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pooch
 
-from .download import fetch, is_complete
+from .download import LARGEST, fetch, is_complete
 from .errors import DataError
 from .graph import Graph
 from .npz import read_npz
@@ -22,10 +22,17 @@ _NPZ = "https://raw.githubusercontent.com/shchur/gnn-benchmark/1e72912a0810cdf27
 
 @dataclass(frozen=True)
 class Download:
-    """Where a dataset is published: its files, each with its checksum, and the address that they are under."""
+    """Where a dataset is published.
+
+    Attributes:
+        base_url: the address that its files are under
+        files: the checksum of each file
+        size: bytes of its largest file; a download ends at twice as many
+    """
 
     base_url: str
     files: Mapping[str, str]
+    size: int = LARGEST // 2
 
 
 DOWNLOADS: dict[str, Download] = {
@@ -39,6 +46,7 @@ DOWNLOADS: dict[str, Download] = {
             "ind.citeseer.graph": "sha256:d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
             "ind.citeseer.test.index": "sha256:2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
         },
+        size=595_021,
     ),
     "pubmed": Download(
         _PLANETOID,
@@ -50,14 +58,26 @@ DOWNLOADS: dict[str, Download] = {
             "ind.pubmed.graph": "sha256:5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
             "ind.pubmed.test.index": "sha256:b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
         },
+        size=7_578_385,
     ),
-    "cora_full": Download(_NPZ, {"cora_full.npz": "git:2478a176d63fe71090f4c21fe588bf5d381cad80"}),
-    "coauthor_cs": Download(_NPZ, {"ms_academic_cs.npz": "git:9bdd7da943d86b74297e8d32e99eb64245b52835"}),
-    "coauthor_physics": Download(_NPZ, {"ms_academic_phy.npz": "git:8d8bc12e29aa67f6753a712080eae81079bd7d01"}),
+    # Git's id is a SHA-1 of size and content. No SHA-256 of the original bytes is known.
+    "cora_full": Download(_NPZ, {"cora_full.npz": "git:2478a176d63fe71090f4c21fe588bf5d381cad80"}, size=11_159_872),
+    "coauthor_cs": Download(
+        _NPZ,
+        {"ms_academic_cs.npz": "git:9bdd7da943d86b74297e8d32e99eb64245b52835"},
+        size=12_835_626,
+    ),
+    "coauthor_physics": Download(
+        _NPZ, {"ms_academic_phy.npz": "git:8d8bc12e29aa67f6753a712080eae81079bd7d01"}, size=16_374_005
+    ),
     "amazon_computers": Download(
-        _NPZ, {"amazon_electronics_computers.npz": "git:8120e4148a330b3fafe37c4476823302d9d834b9"}
+        _NPZ, {"amazon_electronics_computers.npz": "git:8120e4148a330b3fafe37c4476823302d9d834b9"}, size=31_921_488
     ),
-    "amazon_photo": Download(_NPZ, {"amazon_electronics_photo.npz": "git:97323743cb56aca9dd611f5b4b46862c1c9c6bd9"}),
+    "amazon_photo": Download(
+        _NPZ,
+        {"amazon_electronics_photo.npz": "git:97323743cb56aca9dd611f5b4b46862c1c9c6bd9"},
+        size=17_113_960,
+    ),
 }
 NAMES: tuple[str, ...] = ("cora", *DOWNLOADS)
 _EMBEDDED = Path(__file__).parent / "cora.npz"
@@ -158,7 +178,7 @@ def _folder_with(name: str, data_dir: str | Path | None) -> Path | None:
 def _download(name: str, folder: Path) -> None:
     download = DOWNLOADS[name]
     try:
-        fetch(download.files, download.base_url, folder)
+        fetch(download.files, download.base_url, folder, 2 * download.size)
     except DataError as error:
         raise DataError(
             f"cannot download {name}: {error}; try again, or put {', '.join(download.files)} (from "

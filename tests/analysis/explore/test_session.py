@@ -87,3 +87,18 @@ def test_what_does_not_fit_is_refused(runs: list[Path], ring: Path, ring_run: Pa
         open_session([runs[0], ring_run], None, directed=False, data_dir=None)
     with pytest.raises(RunError, match="graph of your own, 'ring': name its file with --graph"):
         open_session([ring_run], None, directed=False, data_dir=None)
+
+
+@pytest.mark.parametrize("hops", [-1, 0, 4, 1_000_000])
+def test_only_near_nodes_are_shown(session: Session, hops: int) -> None:
+    with pytest.raises(ValueError, match=f"{hops} hops cannot be shown: choose 1 to 3"):
+        session.neighbourhood(35, hops)
+
+
+def test_a_request_does_not_wait_forever(ring_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("justjump.analysis.explore.session.LONGEST_WAIT", 0.1)
+    with ring_session._turn():
+        for compute in (lambda: ring_session.neighbourhood(0, 1), lambda: ring_session.influence(0, 0)):
+            with pytest.raises(TimeoutError, match="kept the page busy for 0.1 seconds: try again"):
+                compute()
+    assert ring_session.neighbourhood(0, 1).nodes.tolist() == [0, 11]

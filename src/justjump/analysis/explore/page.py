@@ -10,9 +10,10 @@ from dash_cytoscape import Cytoscape
 
 from justjump.analysis.explore.accuracy import accuracy_panel, disagreement_list
 from justjump.analysis.explore.panels import Content, go_button
-from justjump.analysis.explore.session import Session
+from justjump.analysis.explore.session import MOST_HOPS, Session
 
 LIVE: dict[str, Any] = {"aria-live": "polite"}
+LONGEST_NAME = 1000  # letters that can be searched for
 COLOURINGS = {"influence": "influence", "predicted": "predicted class", "true": "true class"}
 
 
@@ -73,6 +74,7 @@ def _controls(session: Session) -> Content:
                 placeholder=f"{session.handle}, then Enter",
                 autoComplete="off",
                 debounce=False,
+                maxLength=LONGEST_NAME,
             ),
             html.Button("Show", id="submit"),
             html.Datalist(id="suggestions"),
@@ -80,8 +82,9 @@ def _controls(session: Session) -> Content:
         className="control",
         role="search",
     )
+    distances = {str(hops): str(hops) for hops in range(1, MOST_HOPS + 1)}
     hops = html.Fieldset(
-        [html.Legend("Hops"), dcc.RadioItems({"1": "1", "2": "2", "3": "3"}, "2", id="hops", inline=True)],
+        [html.Legend("Hops"), dcc.RadioItems(distances, "2", id="hops", inline=True)],
         className="control",
     )
     colouring = html.Fieldset(

@@ -19,6 +19,10 @@ from justjump.train.loop import default_split
 
 # Largest number of nodes to draw: more are a tangle, and slow.
 MOST_NODES = 120
+# Largest distance to draw.
+MOST_HOPS = 3
+# Seconds that a request waits for its turn to compute.
+LONGEST_WAIT = 20.0
 # Number of cached neighbourhoods and influences: going back to a node costs nothing.
 CACHED = 256
 
@@ -69,7 +73,9 @@ class Session:
 
     def neighbourhood(self, node: int, hops: int) -> Neighbourhood:
         """The nodes within ``hops`` hops of a node, at most ``MOST_NODES`` of them."""
-        with self._lock:
+        if not 1 <= hops <= MOST_HOPS:
+            raise ValueError(f"{hops} hops cannot be shown: choose 1 to {MOST_HOPS}")
+        with self._turn():
             return self._neighbourhood(node, hops)
 
     def size(self, node: int, hops: int) -> int:
@@ -118,9 +124,19 @@ class Session:
             self.attention(number, node, node)
 
     @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Compute one request at a time."""
+        if not self._lock.acquire(timeout=LONGEST_WAIT):
+            raise TimeoutError(f"other requests have kept the page busy for {LONGEST_WAIT:g} seconds: try again")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @contextmanager
     def _computing(self) -> Iterator[None]:
         """Compute one request at a time, on one thread: the tensors are too small for several threads."""
-        with self._lock:
+        with self._turn():
             threads = torch.get_num_threads()
             torch.set_num_threads(1)
             try:
