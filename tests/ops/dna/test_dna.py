@@ -7,9 +7,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dna_case import PATHS, PYTORCH_PATHS, DnaCase, Path
 from justjump.ops import blocks, matrix, native, plan
 from justjump.ops.plan import Form
-from ops.dna.case import PATHS, PYTORCH_PATHS, DnaCase, Path
 from specification import DROPOUTS, DTYPES, GRAPHS, graph, graphs
 
 FOLDED, SEPARATE = DnaCase(groups=8), DnaCase(groups=2)

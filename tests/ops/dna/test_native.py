@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from dna_case import DnaCase, Path
 from helpers import assert_same
 from justjump.ops import native
 from justjump.ops.dna import native as dna
-from ops.dna.case import DnaCase, Path
 from specification import DTYPES, assert_close, check_operation, leaves
 
 if not native.available():
