@@ -6,7 +6,7 @@ instruction sets. On every path the output and the gradient of every input agree
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -105,22 +105,34 @@ def assert_close(what: str, actual: Tensor, expected: Tensor, size: float = 1.0)
         assert error <= allowed, f"{what} is off by {error:.2e}, allowed {allowed:.2e}"
 
 
-def check(fast: Function, obvious: Function, inputs: Inputs, relu: bool = False, size: float = 1.0) -> None:
-    """Compare output and every gradient with the obvious version in float64.
+class Expected(NamedTuple):
+    """Output and gradients of the obvious version in float64."""
 
-    Args:
-        relu: the fast version applies ReLU to its output; the obvious one does not
-        size: of the terms, where they may cancel
-    """
-    ours, exact = leaves(inputs), leaves(inputs, torch.float64)
-    out, expected = fast(ours), obvious(exact)
-    assert_close("the output", out, expected.relu() if relu else expected, size)
-    direction = random(*out.shape, dtype=out.dtype, seed=99)
-    if relu:  # the sign of an output next to zero depends on the rounding
-        direction = direction * (out > 0)
-    expected_grads = gradients_of(expected, exact, direction.double())
-    for name, grad in gradients_of(out, ours, direction).items():
-        assert_close(f"the gradient of {name}", grad, expected_grads[name], size)
+    out: Tensor
+    grads: dict[str, Tensor]
+    direction: Tensor  # the gradient of the output
+    size: float  # of the terms, where they may cancel
+
+
+def expect(obvious: Function, inputs: Inputs, relu: bool = False, size: float = 1.0) -> Expected:
+    """What a path shall give, with a ReLU after it or without."""
+    exact = leaves(inputs, torch.float64)
+    out = obvious(exact)
+    direction = random(*out.shape, dtype=next(iter(inputs.values())).dtype, seed=99)
+    passed = direction.double()
+    if relu:
+        direction = direction * (out.abs() > 1e-3)  # the sign of an output next to zero depends on the rounding
+        passed, out = direction.double() * (out > 0), out.relu()
+    return Expected(out.detach(), gradients_of(out, exact, passed), direction, size)
+
+
+def check(fast: Function, inputs: Inputs, expected: Expected) -> None:
+    """Compare output and every gradient."""
+    ours = leaves(inputs)
+    out = fast(ours)
+    assert_close("the output", out, expected.out, expected.size)
+    for name, grad in gradients_of(out, ours, expected.direction).items():
+        assert_close(f"the gradient of {name}", grad, expected.grads[name], expected.size)
 
 
 def results(fast: Function, inputs: Inputs) -> list[Tensor]:

@@ -127,7 +127,7 @@ def test_a_changed_tensor_is_sorted_again(change: Callable[[Tensor], None]) -> N
 STEPS = st.lists(st.sampled_from(["build", "nodes", "weight", "replace", *CHANGES]), min_size=1, max_size=12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(steps=STEPS, seed=st.integers(0, 5), weighted=st.booleans())
 def test_any_sequence_of_changes(steps: list[str | Callable[[Tensor], None]], seed: int, weighted: bool) -> None:
     edge_index, nodes = random_graph(NODES, EDGES, seed), NODES

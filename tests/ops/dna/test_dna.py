@@ -7,9 +7,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dna_case import PATHS, PYTORCH_PATHS, DnaCase, Path
 from justjump.ops import blocks, matrix, native, plan
 from justjump.ops.plan import Form
-from ops.dna.case import PATHS, PYTORCH_PATHS, DnaCase, Path
 from specification import DROPOUTS, DTYPES, GRAPHS, graph, graphs
 
 FOLDED, SEPARATE = DnaCase(groups=8), DnaCase(groups=2)
@@ -146,14 +146,14 @@ def any_case(draw: st.DrawFn) -> DnaCase:
     )
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=any_case(), path=st.sampled_from(PATHS))
 def test_any_layer(isa: str, case: DnaCase, path: Path) -> None:
     case.check(path)
 
 
 @pytest.mark.usefixtures("kernels_off")
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=any_case(), path=st.sampled_from(PYTORCH_PATHS))
 def test_any_layer_by_pytorch(case: DnaCase, path: Path) -> None:
     case.check(path)

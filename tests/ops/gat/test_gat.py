@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -18,10 +19,12 @@ from specification import (
     DROPOUTS,
     DTYPES,
     GRAPHS,
+    Expected,
     GraphSpec,
     Inputs,
     check,
     check_operation,
+    expect,
     first_targets,
     graph,
     graphs,
@@ -67,8 +70,13 @@ class GatCase:
         return reference.gat_attention(x["value"], x["source"], x["target"], *options)[0]
 
     def check(self) -> None:
-        # A softmax over one edge has gradient 0, as a difference of dot products of this size.
-        check(self.run, self.obvious, self.inputs(), size=math.sqrt(self.channels) / (1 - self.dropout))
+        check(self.run, self.inputs(), expected(self))
+
+
+@cache
+def expected(case: GatCase) -> Expected:
+    # A softmax over one edge has gradient 0, as a difference of dot products of this size.
+    return expect(case.obvious, case.inputs(), size=math.sqrt(case.channels) / (1 - case.dropout))
 
 
 def cases() -> list[GatCase]:
@@ -109,7 +117,7 @@ def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], No
             assert all(torch.equal(a, b) for a, b in zip(again, expected, strict=True)), number
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     spec=graphs(),
     heads=st.integers(1, 20),

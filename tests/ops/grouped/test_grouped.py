@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from justjump.ops import grouped_linear, native
 from justjump.ops.grouped import native as native_grouped
 from justjump.ops.grouped import reference
 from justjump.ops.layout import Layout, pack, unpack
-from specification import DTYPES, Inputs, check, check_operation, leaves, random, results
+from specification import DTYPES, Expected, Inputs, check, check_operation, expect, leaves, random, results
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,15 @@ class GroupedCase:
         return reference.grouped_linear(x["x"], x["weight"], x.get("bias"))
 
 
+@cache
+def expected(case: GroupedCase) -> Expected:
+    return expect(case.obvious, case.inputs())
+
+
 def cases() -> list[GroupedCase]:
     made = []
     for heads in (1, 3, 8, 16, 32):
-        for channels in (1, 2, 5, 8, 16):
+        for channels in (1, 5, 8):
             groups = {1, 2, heads, heads * channels} | ({8} if heads == 16 else set())
             made += [GroupedCase(heads, channels, g) for g in sorted(groups) if heads * channels % g == 0]
     return [*made, GroupedCase(4, 4, 4, rows=0), GroupedCase(4, 4, 2, rows=300, bias=False)]
@@ -62,19 +68,19 @@ def test_native(isa: str, case: GroupedCase) -> None:
     for dtype in DTYPES:
         typed = GroupedCase(**{**vars(case), "dtype": dtype})
         for fast in (typed.run, typed.run_packed):
-            check(fast, typed.obvious, typed.inputs())
+            check(fast, typed.inputs(), expected(typed))
 
 
 @pytest.mark.usefixtures("kernels_off")
 def test_pytorch() -> None:
     for case in cases():
-        check(case.run, case.obvious, case.inputs())
+        check(case.run, case.inputs(), expected(case))
 
 
 def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], None]) -> None:
     for dtype in DTYPES:
         for groups in (1, 4, 8, 32):
-            case = GroupedCase(8, 4, groups, rows=3000, dtype=dtype)
+            case = GroupedCase(8, 4, groups, rows=700, dtype=dtype)
             threads(1)
             expected = results(case.run_packed, case.inputs())
             for number in (2, 3, 70):
@@ -83,7 +89,7 @@ def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], No
                 assert all(torch.equal(a, b) for a, b in zip(again, expected, strict=True)), number
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 70), st.sampled_from(DTYPES), st.booleans(), st.data())
 def test_any_map(
     isa: str, heads: int, channels: int, rows: int, dtype: torch.dtype, bias: bool, data: st.DataObject
@@ -91,14 +97,14 @@ def test_any_map(
     divisors = [g for g in range(1, heads * channels + 1) if heads * channels % g == 0]
     case = GroupedCase(heads, channels, data.draw(st.sampled_from(divisors)), rows, dtype, bias)
     for fast in (case.run, case.run_packed):
-        check(fast, case.obvious, case.inputs())
+        check(fast, case.inputs(), expected(case))
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 24), (2, 0, 24), (24,)])
 def test_rows_in_more_or_fewer_dimensions(shape: tuple[int, ...]) -> None:
     inputs = {**GroupedCase(3, 8, 3).inputs(), "x": random(*shape)}
     case = GroupedCase(3, 8, 3)
-    check(case.run, case.obvious, inputs)
+    check(case.run, inputs, expect(case.obvious, inputs))
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])

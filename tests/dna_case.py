@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 import torch
@@ -12,7 +13,18 @@ from justjump.ops.dna import reference
 from justjump.ops.grouped.reference import grouped_linear
 from justjump.ops.history import attended_steps
 from justjump.ops.layout import Layout
-from specification import GraphSpec, Inputs, check, edge_weights, first_targets, graph, random, results
+from specification import (
+    Expected,
+    GraphSpec,
+    Inputs,
+    check,
+    edge_weights,
+    expect,
+    first_targets,
+    graph,
+    random,
+    results,
+)
 
 # How the history lies in memory. "extend" appends to a packed history, with a ReLU.
 Path = Literal["tensor", "apart", "list", "packed", "extend"]
@@ -90,7 +102,7 @@ class DnaCase:
 
     def check(self, path: Path = "tensor") -> None:
         """Compare output and every gradient with the obvious version."""
-        check(lambda x: self.run(x, path), self.obvious, self.inputs(), relu=path == "extend")
+        check(lambda x: self.run(x, path), self.inputs(), expected(self, path == "extend"))
 
     def results(self, path: Path = "tensor") -> list[Tensor]:
         """Output and every gradient."""
@@ -102,3 +114,8 @@ class DnaCase:
 
 
 _PROJECTIONS = ("query", "query_bias", "key", "key_bias", "value", "value_bias")
+
+
+@cache
+def expected(case: DnaCase, relu: bool) -> Expected:
+    return expect(case.obvious, case.inputs(), relu)
