@@ -27,6 +27,8 @@ inline void require(bool holds, const std::string& what) {
     if (!holds) reject(what);
 }
 
+inline void expect_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
+
 // x must be a matrix [rows, width].
 template <class S>
 void expect(const Matrix<S>& x, const char* name, int64_t rows, int64_t width) {
@@ -54,6 +56,7 @@ inline void expect(const Index& x, const char* name, int64_t size, bool wide) {
 
 // A list of where each row's edges begin, and one number more: where the last row's end.
 inline void expect_pointer(const Index& ptr, const char* name, int64_t rows, int64_t edges, bool wide) {
+    if (rows < 0) reject(std::string(name) + " is empty, expected one number per row and one more");
     expect(ptr, name, rows + 1, wide);
     if (ptr[0] != 0 || ptr[rows] != edges)
         reject(std::string(name) + " runs from " + std::to_string(ptr[0]) + " to " + std::to_string(ptr[rows]) +
@@ -74,7 +77,9 @@ inline void check(const Graph& g, bool by_source) {
 
 template <class S>
 Layout make_layout(int64_t heads, int64_t channels) {
+    constexpr int64_t most = int64_t(1) << 30;  // their product and its padding are far from the largest number
     require(heads >= 1 && channels >= 1, "there must be at least one head and one channel");
+    require(heads <= most && channels <= most, "there are more heads or channels than memory has room for");
     int64_t padded = 1;
     while (padded < heads) padded *= 2;
     const int64_t lanes = 64 / static_cast<int64_t>(sizeof(S));

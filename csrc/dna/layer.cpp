@@ -10,6 +10,7 @@ namespace jj {
 template <class S>
 Dna<S> checked_attention(const DnaLayer<S>& a) {
     check(a.graph, true);
+    expect_threads(a.threads);
     require(a.heads >= 1 && a.query_weight.rows >= 1 && a.query_weight.rows % a.heads == 0,
             "heads does not divide the number of channels");
     require(!a.history.empty(), "there are no former representations to attend to");

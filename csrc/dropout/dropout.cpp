@@ -6,6 +6,7 @@ namespace jj {
 
 template <class S>
 void run(const DropoutForward<S>& a) {
+    expect_threads(a.threads);
     DropoutRows<S> k;
     k.rows = a.x.rows;
     k.width = a.x.width;
@@ -23,6 +24,7 @@ void run(const DropoutForward<S>& a) {
 
 template <class S>
 void run(const DropoutBackward<S>& a) {
+    expect_threads(a.threads);
     DropoutRows<S> k;
     k.rows = a.y.rows;
     k.width = a.y.width;

@@ -12,6 +12,7 @@ namespace {
 template <class S>
 Gat<S> attention(const GatLayer<S>& a, bool by_source) {
     check(a.graph, by_source);
+    expect_threads(a.threads);
     Gat<S> k;
     k.graph = a.graph;
     k.layout = make_layout<S>(a.heads, a.channels);

@@ -7,6 +7,7 @@ namespace jj {
 
 template <class S>
 void run(const GroupedForward<S>& a) {
+    expect_threads(a.threads);
     const Layout layout = make_layout<S>(a.heads, a.channels);
     const int64_t rows = a.x.rows, d = a.heads * a.channels;
     expect_blocks(a.weight, "weight", a.groups, d);
@@ -24,6 +25,7 @@ void run(const GroupedForward<S>& a) {
 
 template <class S>
 void run(const GroupedWeightGrad<S>& a) {
+    expect_threads(a.threads);
     const Layout layout = make_layout<S>(a.heads, a.channels);
     const int64_t rows = a.x.rows, d = a.heads * a.channels;
     expect_blocks(a.grad_weight, "grad_weight", a.groups, d);

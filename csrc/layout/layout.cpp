@@ -7,6 +7,7 @@ namespace {
 
 template <class S>
 Layout checked(const Repack<S>& a) {
+    expect_threads(a.threads);
     const Layout layout = make_layout<S>(a.heads, a.channels);
     expect(a.standard, "standard", a.standard.rows, a.heads * a.channels);
     expect(a.packed, "packed", a.standard.rows, layout.stride);

@@ -27,6 +27,7 @@ Spmm<S> product(const Index& rowptr, const Index& col, const Matrix<S>& x) {
 
 template <class S>
 void run(const SpmmForward<S>& a) {
+    expect_threads(a.threads);
     Spmm<S> k = product(a.rowptr, a.col, a.x);
     if (a.position) expect(a.position, "position", k.edges, a.col.wide);
     if (a.weight) expect(a.weight, "weight", 1, k.edges);
@@ -54,6 +55,7 @@ void run(const SpmmForward<S>& a) {
 
 template <class S>
 void run(const SpmmWeightGrad<S>& a) {
+    expect_threads(a.threads);
     Spmm<S> k = product(a.rowptr, a.col, a.x);
     expect(a.grad_out, "grad_out", k.rows, k.width);
     expect(a.grad_weight, "grad_weight", 1, k.edges);
