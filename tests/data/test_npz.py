@@ -285,9 +285,9 @@ def test_headers_of_other_writers_are_read(path: Path) -> None:
     ):
         raw = b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text.encode() + labels.tobytes()
         assert read_graph(_replace(path, "labels", raw)).labels.tolist() == labels.tolist()
-    with zipfile.ZipFile(path, "a") as archive:  # of two members of one name the last one counts, as in numpy
-        with pytest.warns(UserWarning, match="Duplicate name"):
-            archive.writestr("labels.npy", _npy(content=np.zeros(4, np.int64).tobytes()))
+    # Of two members of one name the last one counts, as in numpy.
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("labels.npy", _npy(content=np.zeros(4, np.int64).tobytes()))
     assert read_graph(path).labels.tolist() == [0, 0, 0, 0]
 
 
