@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from helpers import sparse_features
 from justjump.data import DataError, read_graph
+from justjump.data.arrays import available_memory
 from justjump.data.npz import read_npz
 
 ADJACENCY = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], dtype=np.float32)
@@ -29,7 +30,7 @@ def _arrays(adjacency: Any = ADJACENCY, features: Any = FEATURES, **more: Any) -
 
 
 def _write(path: Path, arrays: dict[str, Any]) -> Path:
-    np.savez(path, allow_pickle=True, **{key: value for key, value in arrays.items() if value is not None})
+    np.savez_compressed(path, allow_pickle=True, **{key: value for key, value in arrays.items() if value is not None})
     return path
 
 
@@ -130,7 +131,8 @@ def test_pickled_names_are_ignored(path: Path) -> None:
         ({"adj_shape": np.array([-4, 4])}, "adj_shape must be two sizes"),
         ({"adj_shape": np.array([4])}, "adj_shape must be two sizes"),
         ({"adj_shape": np.array([4, 5])}, "adj_shape must be square, got 4 x 5"),
-        ({"adj_data": np.array([1.0])}, "adj_indptr must rise"),
+        ({"adj_data": np.array([1.0])}, "adj_data must have 4 values, one for each index, got 1"),
+        ({"adj_indptr": np.array([0, 2, 3, 4, 5])}, "adj_indptr must rise from 0 .* got 0 to 5 for 4 indices"),
         ({"adj_data": np.array(["a"] * 4)}, "adj_data must be a list of numbers"),
         ({"adj_data": np.full(4, np.nan)}, "adj_data must not hold NaN"),
         ({"adj_data": np.full(4, -1.0)}, "edge_weight must be finite and not negative"),
@@ -143,6 +145,11 @@ def test_pickled_names_are_ignored(path: Path) -> None:
         ({"class_names": np.array(["only one"])}, "1 classes"),
         ({"train_mask": np.array([1, 0, 0, 0])}, "train mask must be bool"),
         ({"node_names": np.array(["a"])}, "each of 4 nodes, got 1"),
+        ({"class_names": np.zeros(200_000, np.uint8)}, "class_names has 200000 entries, which cannot all differ"),
+        ({"class_names": np.array([0x110000, 1], "<u4").view("<U1")}, "class_names holds text that is not Unicode"),
+        ({"class_names": np.array([0xD800, 1], ">u4").view(">U1")}, "class_names holds text that is not Unicode"),
+        ({"class_names": np.array(["a", "b", "a"])}, "must differ, but 'a' is there 2 times"),
+        ({"labels": np.array([(0, 1)], dtype=[("a", int), ("b", int)])}, "labels is a table with several columns"),
     ],
 )
 def test_hostile_files(path: Path, change: dict[str, Any], message: str) -> None:
@@ -207,3 +214,96 @@ def test_a_changed_byte_reads_or_is_a_data_error(path: Path, position: float, va
     path.write_bytes(whole)
     with contextlib.suppress(DataError):
         read_graph(path)
+
+
+def _npy(descr: str = "<i8", shape: str = "(4,)", content: bytes = b"", version: int = 1) -> bytes:
+    """An array whose header may say anything."""
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text + content
+
+
+def _replace(path: Path, key: str, content: bytes, method: int = zipfile.ZIP_DEFLATED, size: int | None = None) -> Path:
+    """A graph in which one member is replaced; the directory says that it has `size` bytes."""
+    _write(path, _arrays() | {key: None})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(f"{key}.npy", content, method)
+        if size is not None:
+            archive.getinfo(f"{key}.npy").file_size = size
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "message"),
+    [
+        ("labels", _npy(shape="(-4,)"), "labels does not begin like an array"),
+        ("labels", _npy(shape="(None,)"), "labels does not begin like an array"),
+        ("labels", _npy(shape=f"({'9' * 5000},)"), "labels does not begin like an array"),
+        ("labels", _npy(shape="(" * 5000), "labels does not begin like an array"),
+        ("labels", _npy(shape="(3, 4"), "labels does not begin like an array"),
+        ("labels", _npy("<i3"), "labels does not begin like an array"),
+        ("labels", _npy("<U99999999999999999999"), "labels does not begin like an array"),
+        ("labels", b"", "labels does not begin like an array"),
+        ("labels", b"text", "labels does not begin like an array"),
+        ("labels", _npy(content=bytes(32), version=9), "labels does not begin like an array"),
+        ("labels", _npy(content=bytes(31)), "takes 32 bytes, but has 31"),
+        ("labels", _npy(content=bytes(33)), "takes 32 bytes, but has 33"),
+        ("adj_indices", _npy(shape="(1500000000,)"), "takes 12000000000 bytes, but has 0"),
+        ("node_names", _npy("<U0", "(2000000000,)"), "node_names does not begin like an array"),
+        ("node_names", _npy("<U1", "(2000000000,)"), "takes 8000000000 bytes, but has 0"),
+        ("node_names", _npy("|u1", "(2000000,)", bytes(2_000_000)), "each of 4 nodes, got 2000000"),
+        ("labels", _npy("|u1", "(2000000,)", bytes(2_000_000)), r"shape \[4\], one per node, got \(2000000,\)"),
+        ("train_mask", _npy("|b1", "(2000000,)", bytes(2_000_000)), "the train mask must be bool of shape"),
+        ("attr_matrix", _npy("|u1", "(5, 400000)", bytes(2_000_000)), r"each of 4 nodes, got the shape \(5, 400000\)"),
+    ],
+)
+def test_headers_are_checked_before_arrays_are_read(path: Path, key: str, content: bytes, message: str) -> None:
+    _replace(path, key, content)
+    if key == "attr_matrix":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in _arrays().items():
+                if not name.startswith("attr"):
+                    archive.writestr(f"{name}.npy", _npy(array.dtype.str, str(array.shape), array.tobytes()))
+            archive.writestr(f"{key}.npy", content, zipfile.ZIP_DEFLATED)
+    with pytest.raises(DataError, match=message) as caught:
+        read_graph(path)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 500
+
+
+def test_headers_of_other_writers_are_read(path: Path) -> None:
+    labels = np.array([0, 1, -1, 1])
+    for text in (
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (4L,), }",  # Python 2
+        '{"shape":(4,),"descr":"<i8","fortran_order":False}',
+        "{'shape': (4,), 'fortran_order': True, 'descr': 'int64'}   \n",
+    ):
+        raw = b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text.encode() + labels.tobytes()
+        assert read_graph(_replace(path, "labels", raw)).labels.tolist() == labels.tolist()
+    # Of two members of one name the last one counts, as in numpy.
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("labels.npy", _npy(content=np.zeros(4, np.int64).tobytes()))
+    assert read_graph(path).labels.tolist() == [0, 0, 0, 0]
+
+
+def test_members_that_expand_beyond_measure(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zeros = _npy("|u1", "(50000000,)", bytes(50_000_000))
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with pytest.raises(DataError, match=r"adj_indices is compressed by method \d+.*savez_compressed"):
+            read_graph(_replace(path, "adj_indices", zeros, method))
+    with pytest.raises(DataError, match=r"labels claims 12000000000 bytes, but the file has only \d+ of \d+ bytes"):
+        read_graph(_replace(path, "labels", _npy(), size=12_000_000_000))
+    # A directory that lies in a way that deflate could expand: the bytes run out.
+    content = np.random.RandomState(0).bytes(32)
+    raw = _npy(shape="(400,)", content=content)
+    with pytest.raises(DataError, match="labels"):
+        read_graph(_replace(path, "labels", raw, size=len(raw) + 3200 - 32))
+    # An honest file that is larger than the memory.
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: 1e8)
+    _write(path, _arrays(attr_data=None, attr_matrix=np.zeros((4, 10_000_000), np.float32)))
+    with pytest.raises(DataError, match=r"attr_matrix of shape \[4, 10000000\] takes 0.16 GB, but only 0.1 GB of"):
+        read_graph(path)
+
+
+def test_available_memory_is_known_or_unlimited() -> None:
+    assert available_memory() > 2**20

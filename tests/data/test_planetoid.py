@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import subprocess
+import time
 from collections import OrderedDict, defaultdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 from helpers import sparse_features
 from justjump.data import DataError
+from justjump.data.pickles import load_neighbours
 from justjump.data.planetoid import read_planetoid
 
 ALLX = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 3]], dtype=np.float32)
@@ -90,7 +92,7 @@ def test_malicious_pickles_run_nothing(tmp_path: Path, number: int, part: str) -
     payload = _touch(target)[number]
     value: Any
     for value in (payload, [payload], {0: [payload]}):
-        with pytest.raises(DataError, match="broken or unsafe: it asks for"):
+        with pytest.raises(DataError, match="broken or unsafe: "):
             read_planetoid(_write(tmp_path, **{part: value}), "toy")
         assert not target.exists()
 
@@ -141,24 +143,27 @@ def _matrix(**changes: Any) -> csr_matrix:
     [
         ({"allx": _matrix(indices=np.array([0, 1, 9], np.int32))}, "matrix_indices must lie in 0..2, got 9"),
         ({"allx": _matrix(indptr=np.array([0, 3, 1, 3], np.int32))}, "matrix_indptr must rise"),
-        ({"allx": _matrix(_shape=(2**40, 3))}, "matrix_shape"),
+        ({"allx": _matrix(_shape=(2**31 - 1, 3))}, "matrix_indptr must have 2147483648 entries"),
+        ({"allx": _matrix(_shape=(2**40, 3))}, r"the operation b'.x8a' at byte"),
         ({"allx": _matrix(_shape=(3, 4))}, "4 and 3 features"),
         ({"allx": ALLX}, "a sparse matrix was expected"),
         ({"ally": csr_matrix(ALLX)}, "an array was expected"),
-        ({"ally": np.array([[None]])}, "an array of numbers was expected"),
+        ({"ally": np.array([["a"]])}, "an array of numbers was expected"),
+        ({"ally": np.array([[None]])}, "which no dataset needs"),
         ({"ally": np.zeros(3)}, "ally and ty have shapes"),
         ({"ally": np.zeros((0, 2**31 - 1))}, "ally and ty have shapes"),
-        ({"graph": [1, 2]}, "graph holds a list"),
+        ({"graph": [1, 2]}, "a dictionary of neighbours was expected"),
         ({"graph": {0: "ab"}}, "does not map numbers to lists"),
         ({"graph": {0: [0.5]}}, "does not map numbers to lists"),
-        ({"graph": {0: [2**70]}}, "too large"),
+        ({"graph": {0: [2**70]}}, "does not map numbers to lists"),
+        ({"graph": b"\x80\x02}(K\x00]K\x00]u."}, "names a node twice"),
         ({"graph": GRAPH | {0: [6]}}, r"outside 0\.\.5"),
         ({"graph": {0: []}}, "test.index does not name 2 further nodes of 1"),
         ({"test": "5\n5\n"}, "test.index"),
         ({"test": "5\n2\n"}, "test.index"),
         ({"test": "5\n3\n4\n"}, "test.index"),
-        ({"test": "5\nthree\n"}, "do not hold a Planetoid dataset"),
-        ({"test": "5\n99999999999999999999999\n"}, "do not hold a Planetoid dataset"),
+        ({"test": "5\nthree\n"}, r"toy.test.index, .*numbers of nodes were expected, got 'three'"),
+        ({"test": "5\n99999999999999999999999\n"}, "got '99999999999999999999999'"),
     ],
 )
 def test_inconsistent_files(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -188,3 +193,49 @@ def test_real_files_cut_anywhere_give_a_clear_error(data_dir: Path, tmp_path: Pa
         (tmp_path / "ind.cora.ally").write_bytes(raw[:length])
         with pytest.raises(DataError):
             read_planetoid(tmp_path, "cora")
+
+
+@pytest.mark.parametrize("part", ["allx", "ally", "graph"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"}N" + b"\x85" * 300_000 + b"Ns.",  # hashing so deep a tuple would exhaust the stack
+        b"}N" + b"\x85" * 200 + b"Ns.",
+        b"\x80\x02}" + b"(" * 300_000 + b".",
+        b"\x80\x02}r\xff\xff\xff\x2f.",  # unpickling it would take 12 GB
+        b"\x80\x02}(K\x00]r\xff\xff\xff\x2fK\x01au.",
+        b"\x80\x02}N" + b"".join(b"q%ch%ch%c\x86" % (i, i, i) for i in range(60)) + b"Ns.",  # 2^60 items
+        b"\x80\x02}L" + b"9" * 1_000_000 + b"L\nNs.",  # a number of a million digits
+        b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f}.",
+        b"\x80\x02U\xff.",
+        b"\x80\x02T\xff\xff\xff\x7f.",
+        b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f.",
+        b"\x80\x02]q\x00(K\x01K\x02e}(K\x00h\x00K\x01h\x00u.",  # one list, of all nodes
+    ],
+)
+def test_pickles_that_would_take_all_memory_or_time(tmp_path: Path, part: str, raw: Any) -> None:
+    start = time.perf_counter()
+    with pytest.raises(DataError, match=rf"ind\.toy\.({part}, .*replace it by|\*)") as caught:
+        read_planetoid(_write(tmp_path, **{part: raw}), "toy")
+    assert time.perf_counter() - start < 2
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 500
+
+
+def test_many_neighbours_and_nodes_in_every_protocol(tmp_path: Path) -> None:
+    # Enough for several batches of 1,000 numbers and, since protocol 4, several frames of 64 KiB.
+    graph = {node: [node + 1] * (node % 3) for node in range(70_000)} | {0: list(range(1, 40_000)), 70_000: []}
+    for protocol in (2, 3, 4, 5):
+        raw = pickle.dumps(defaultdict(list, graph), protocol)
+        nodes, neighbours = load_neighbours(raw)
+        assert dict(zip(nodes, neighbours, strict=True)) == graph
+
+
+def test_labels_of_many_classes_and_nodes(tmp_path: Path) -> None:
+    # A dense table of all nodes and classes would have 4 billion entries.
+    count = 65_536
+    graph: dict[int, list[int]] = {node: [] for node in range(count)} | GRAPH
+    labels = np.zeros((3, count), np.int8)
+    labels[1, -1] = 1
+    read = read_planetoid(_write(tmp_path, graph=graph, ally=labels, ty=labels[:2]), "toy")
+    assert read.labels[:6].tolist() == [0, count - 1, 0, count - 1, 0, 0]

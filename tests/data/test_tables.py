@@ -181,3 +181,20 @@ def test_time_grows_with_size_not_its_square(tmp_path: Path) -> None:
     graph = _read(tmp_path, nodes, edges)
     assert graph.num_nodes == count
     assert time.perf_counter() - start < 10  # about half a second; quadratic work takes minutes
+
+
+def test_numbers_of_any_length(tmp_path: Path) -> None:
+    long = "1" + "0" * 5000
+    labels = ["2", long, "10", "010", "0", "9" * 4999]
+    nodes = "id,label,x\n" + "".join(f"{i},{label},1\n" for i, label in enumerate(labels))
+    graph = _read(tmp_path, nodes, "source,target\n")
+    assert graph.class_names == ("0", "2", "010", "10", "9" * 4999, long)
+    for cell in ("9" * 5000, "1e999999", "0x10", "1" * 400 + "x"):
+        with pytest.raises(DataError, match=r"line 2: the feature 'x' must be a finite number, got") as caught:
+            _read(tmp_path, f"id,x,y\na,{cell},1\n")
+        assert len(str(caught.value)) < 400
+
+
+def test_a_row_that_overflows_beside_one_that_is_no_number(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 2: the feature 'x' must be a finite number, got '1e39'"):
+        _read(tmp_path, "id,x,y\na,1e39,none\n")

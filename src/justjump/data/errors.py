@@ -3,3 +3,14 @@
 
 class DataError(ValueError):
     """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""
+
+
+def short(text: object, length: int = 60) -> str:
+    """Text from a file, for a message: on one line, printable and not longer than `length`.
+
+    >>> short("a\\tname\\nof two lines"), short("word " * 100, length=12)
+    ('a name of two lines', 'word word...')
+    """
+    text = str(text)
+    line = "".join(letter if letter.isprintable() else " " for letter in text[: length + 1])
+    return line if len(line) <= length else line[: length - 3].rstrip() + "..."

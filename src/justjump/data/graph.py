@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from .errors import DataError
+from .errors import DataError, short
 from .sparse import canonical
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from .arrays import Header
+
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
 # The names of the masks in files and in PyTorch Geometric.
 MASK_KEYS = ("train_mask", "val_mask", "test_mask")
+_HIGHEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +69,8 @@ class Graph:
         if labels.shape != (num_nodes,):
             raise DataError(f"labels must have shape [{num_nodes}], one per node, got {list(labels.shape)}")
         if len(set(class_names)) != len(class_names):
-            raise DataError(f"all class_names must differ, got {list(class_names)}")
+            twice, count = Counter(class_names).most_common(1)[0]
+            raise DataError(f"all class_names must differ, but {short(twice)!r} is there {count} times")
         _check_range(labels, -1, len(class_names), "labels", f"{len(class_names)} classes, -1 for unknown")
 
         object.__setattr__(self, "features", features)
@@ -158,6 +163,8 @@ def _integers(values: Any, what: str) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise DataError(f"{what} must hold integers, got {array.dtype}: convert with .astype('int64')")
+    if array.dtype == np.uint64 and array.size and array.max() > _HIGHEST:
+        raise DataError(f"{what} must hold numbers below 2^63, got {array.max()}")
     return array.astype(np.int64)
 
 
@@ -218,9 +225,13 @@ def _checked_masks(masks: Sequence[np.ndarray], num_nodes: int) -> Masks:
         raise DataError(f"masks must be three arrays (train, val, test), got {len(masks)}")
     train, val, test = (np.asarray(mask) for mask in masks)
     for role, mask in (("train", train), ("val", val), ("test", test)):
-        if mask.shape != (num_nodes,) or mask.dtype != bool:
-            raise DataError(
-                f"the {role} mask must be bool of shape [{num_nodes}], got {mask.dtype} of shape {list(mask.shape)}"
-                + (": choose one column" if mask.ndim == 2 else "")
-            )
+        check_mask(mask, role, num_nodes)
     return train, val, test
+
+
+def check_mask(mask: np.ndarray | Header, role: str, num_nodes: int) -> None:
+    if mask.shape != (num_nodes,) or mask.dtype != bool:
+        raise DataError(
+            f"the {role} mask must be bool of shape [{num_nodes}], got {mask.dtype} of shape {list(mask.shape)}"
+            + (": choose one column" if mask.ndim == 2 else "")
+        )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import zipfile
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from .errors import DataError
-from .graph import MASK_KEYS, Graph
-from .sparse import canonical, checked_csr, simplify
+from .arrays import Arrays
+from .errors import DataError, short
+from .graph import Graph, Masks, check_mask
+from .sparse import canonical, check_form, check_steps, checked_csr, simplify
+from .splits import ROLES
 
 
 def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> Graph:
@@ -30,54 +29,19 @@ def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> 
     path = Path(path)
     try:
         with path.open("rb") as file:
-            arrays = np.load(file, allow_pickle=False)
-            if not isinstance(arrays, np.lib.npyio.NpzFile):
-                raise DataError("it holds one array instead of several named arrays")
-            with arrays:
-                graph = _read(_Arrays(arrays), directed, binary)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it is broken or cut short"
-        raise DataError(f"cannot read {path}: {reason}") from error
+            graph = _read(Arrays(file), directed, binary)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
     except MemoryError as error:
-        raise DataError(f"cannot read {path}: it says that it holds more data than fits into memory") from error
-    except ValueError as error:
-        reason = str(error).split("\n")[0].rstrip(".")
-        if "pickle" in reason:  # numpy's own message suggests a way to load the file that would run code from it
-            reason = "it is not an .npz archive, or it holds Python objects, which are never loaded"
-        raise DataError(f"cannot read a graph from {path}: {reason}") from error
+        raise DataError(
+            f"cannot read {path}: its graph does not fit into memory: use a machine with more, or a smaller graph"
+        ) from error
+    except DataError as error:
+        raise DataError(f"cannot read a graph from {path}: {error}") from error
     return replace(graph, name=path.stem)
 
 
-class _Arrays:
-    """The arrays of a file by key."""
-
-    def __init__(self, file: np.lib.npyio.NpzFile) -> None:
-        self._file = file
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._file.files
-
-    def __getitem__(self, key: str) -> np.ndarray:
-        if key not in self:
-            found = ", ".join(sorted(self._file.files)[:12]) or "none"
-            raise DataError(f"the key {key} is missing, the keys of the file are: {found}")
-        try:
-            return np.asarray(self._file[key])
-        except ValueError as error:
-            reason = (
-                "holds Python objects, which are not read" if "pickle" in str(error) else f"cannot be read ({error})"
-            )
-            raise DataError(f"{key} {reason}: save it as numbers or text") from error
-
-    def text(self, key: str) -> tuple[str, ...] | None:
-        # The published files hold some names as pickled objects. They are not needed, so they are left out.
-        with contextlib.suppress(DataError):
-            if (array := self[key]).ndim == 1 and array.dtype.kind in "Uiu":
-                return tuple(str(value) for value in array)
-        return None
-
-
-def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
+def _read(file: Arrays, directed: bool, binary: bool) -> Graph:
     adjacency = _csr(file, "adj")
     rows, columns = adjacency.shape
     if rows != columns:
@@ -89,38 +53,87 @@ def _read(file: _Arrays, directed: bool, binary: bool) -> Graph:
         raise DataError("adj_data must not hold NaN")
     edge_index, weight = simplify(edge_index, rows, weight, directed)
 
-    features = (
-        file["attr_matrix"] if "attr_matrix" in file and "attr_data" not in file else canonical(_csr(file, "attr"))
-    )
-    if features.ndim != 2 or features.shape[0] != rows:
-        raise DataError(f"features must have a row for each of {rows} nodes, got the shape {list(features.shape)}")
+    features = _features(file, rows)
     if binary:
         values = features.data if isinstance(features, csr_matrix) else features
         values[values > 0] = 1
 
-    labels = file["labels"] if "labels" in file else np.full(rows, -1)
-    if labels.dtype.kind not in "iu":
-        raise DataError(f"labels must be integers (-1 for unknown), got {labels.dtype}")
-    class_names = None if binary else file.text("class_names")
+    labels = _labels(file, rows)
+    class_names = None if binary else _names(file, "class_names")
     if class_names is None:
         highest = int(labels.max(initial=-1))
         if highest >= max(rows, 1):
             raise DataError(f"labels must count from 0, got {highest} for {rows} nodes: renumber the classes from 0")
         class_names = tuple(str(label) for label in range(highest + 1))
-    masks = None
-    if not binary and any(key in file for key in MASK_KEYS):
-        masks = tuple(file[key] if key in file else np.zeros(rows, dtype=bool) for key in MASK_KEYS)
     return Graph(
         edge_index=edge_index,
         features=features,
         labels=labels,
         class_names=class_names,
         edge_weight=weight,
-        node_names=None if binary else file.text("node_names"),
-        masks=masks,  # type: ignore[arg-type]  # three by construction
+        node_names=None if binary else _names(file, "node_names", rows),
+        masks=None if binary else _masks(file, rows),
     )
 
 
-def _csr(file: _Arrays, what: str) -> csr_matrix:
-    data, indices, indptr, shape = (file[f"{what}_{array}"] for array in ("data", "indices", "indptr", "shape"))
-    return checked_csr(data, indices, indptr, shape, what)
+def _csr(file: Arrays, what: str, rows: int | None = None) -> csr_matrix:
+    """Sparse matrix, with `rows` rows if that is given. No array is read before its shape is known to fit."""
+    keys = [f"{what}_{part}" for part in ("data", "indices", "indptr", "shape")]
+    data, indices, indptr, sizes = (file.header(key) for key in keys)
+    if sizes.shape != (2,):
+        raise DataError(f"{what}_shape must be two sizes, got an array of shape {short(sizes.shape)}")
+    shape = file[keys[3]]
+    check_form(data, indices, indptr, shape, what)
+    if rows is not None and shape[0] != rows:
+        raise DataError(f"features must have a row for each of {rows} nodes, got the shape {shape.tolist()}")
+    steps = file[keys[2]]
+    check_steps(steps, indices.size, what)
+    return checked_csr(file[keys[0]], file[keys[1]], steps, shape, what)
+
+
+def _features(file: Arrays, rows: int) -> csr_matrix | np.ndarray:
+    if "attr_matrix" not in file or "attr_data" in file:
+        return canonical(_csr(file, "attr", rows))
+    header = file.header("attr_matrix")
+    if header.ndim != 2 or header.shape[0] != rows:
+        raise DataError(f"features must have a row for each of {rows} nodes, got the shape {short(header.shape)}")
+    if header.dtype.kind not in "iufb":
+        raise DataError(f"attr_matrix must hold real numbers, got {header.dtype}")
+    return file["attr_matrix"]
+
+
+def _labels(file: Arrays, rows: int) -> np.ndarray:
+    if "labels" not in file:
+        return np.full(rows, -1)
+    header = file.header("labels")
+    if header.dtype.kind not in "iu":
+        raise DataError(f"labels must be integers (-1 for unknown), got {header.dtype}")
+    if header.shape != (rows,):
+        raise DataError(f"labels must have shape [{rows}], one per node, got {short(header.shape)}")
+    return file["labels"]
+
+
+def _names(file: Arrays, key: str, count: int | None = None) -> tuple[str, ...] | None:
+    # The published files hold some names as pickled objects. They are not needed, so they are left out.
+    if key not in file:
+        return None
+    header = file.header(key, objects=True)
+    if header.ndim != 1 or header.dtype.kind not in "Uiu":
+        return None
+    if count is not None and header.size != count:
+        raise DataError(f"{key} must have one entry for each of {count} nodes, got {header.size}")
+    if header.size > 8 * header.compressed:  # different names take at least one bit each
+        raise DataError(f"{key} has {header.size} entries, which cannot all differ in {header.compressed} bytes")
+    return file.text(key)
+
+
+def _masks(file: Arrays, rows: int) -> Masks | None:
+    if not any(f"{role}_mask" in file for role in ROLES):
+        return None
+    masks = []
+    for role in ROLES:
+        key = f"{role}_mask"
+        if key in file:
+            check_mask(file.header(key), role, rows)
+        masks.append(file[key] if key in file else np.zeros(rows, dtype=bool))
+    return masks[0], masks[1], masks[2]

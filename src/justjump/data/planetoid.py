@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 
-from .errors import DataError
+from .errors import DataError, short
 from .graph import Graph
-from .sparse import checked_csr, simplify
+from .pickles import load_array, load_matrix, load_neighbours
+from .sparse import simplify
+
+T = TypeVar("T")
 
 # `x` and `y` repeat the first rows of `allx` and `ally`: they mark a training set that is not used here.
 ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
@@ -22,22 +24,15 @@ ENDINGS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 def read_planetoid(folder: Path, name: str) -> Graph:
     """Graph of the files `ind.<name>.*` in a folder."""
     paths = {ending: folder / f"ind.{name}.{ending}" for ending in ENDINGS}
-    content = {ending: _load(path) for ending, path in paths.items() if ending != "test.index"}
+    allx, tx = (_load(paths[ending], load_matrix) for ending in ("allx", "tx"))
+    ally, ty = (_load(paths[ending], load_array) for ending in ("ally", "ty"))
+    edges, num_nodes = _load(paths["graph"], _load_edges)
+    test = _load(paths["test.index"], _load_numbers)
     try:
-        test = np.array(paths["test.index"].read_text(encoding="ascii").split(), dtype=np.int64)  # [M]
-        return _assemble(
-            _csr(content["allx"]),
-            _array(content["ally"]),
-            _csr(content["tx"]),
-            _array(content["ty"]),
-            test=test,
-            edges=_edge_list(content["graph"]),
-            num_nodes=len(content["graph"]),
-            name=name,
-        )
-    except OSError as error:
-        raise DataError(f"cannot read {paths['test.index']}: {error.strerror}") from error
-    except (ValueError, OverflowError, MemoryError) as error:
+        return _assemble(allx, ally, tx, ty, test=test, edges=edges, num_nodes=num_nodes, name=name)
+    except MemoryError as error:
+        raise DataError(f"the files ind.{name}.* in {folder} hold more than fits into memory") from error
+    except DataError as error:
         raise DataError(f"the files ind.{name}.* in {folder} do not hold a Planetoid dataset: {error}") from error
 
 
@@ -58,7 +53,8 @@ def _assemble(
     """
     rows = np.concatenate([np.arange(allx.shape[0]), test])
     if (
-        allx.shape[0] + tx.shape[0] != len(rows)
+        not len(rows)
+        or allx.shape[0] + tx.shape[0] != len(rows)
         or len(np.unique(rows)) != len(rows)
         or not 0 <= rows.min() <= rows.max() < num_nodes
     ):
@@ -75,121 +71,45 @@ def _assemble(
     column = np.concatenate([upper.col, lower.col])
     value = np.concatenate([upper.data, lower.data])
     # A node without a label gets class 0, the argmax of a row of zeros, as in the library that the paper used.
-    one_hot = np.zeros((num_nodes, ally.shape[1]), dtype=ally.dtype)
-    one_hot[rows] = np.concatenate([ally, ty])
+    labels = np.zeros(num_nodes, dtype=np.int64)
+    labels[rows] = np.concatenate([ally, ty]).argmax(axis=1)
     return Graph(
         edge_index=simplify(edges, num_nodes)[0],
         features=coo_matrix((value, (row, column)), shape=(num_nodes, allx.shape[1])).tocsr(),
-        labels=one_hot.argmax(axis=1),
+        labels=labels,
         class_names=tuple(str(label) for label in range(ally.shape[1])),
         name=name,
     )
 
 
-def _edge_list(graph: Any) -> np.ndarray:
-    """Edges `[2, E]` from a dictionary that maps each node to its neighbours."""
-    if not isinstance(graph, Mapping):
-        raise DataError(f"graph holds a {type(graph).__name__}, not a dictionary of neighbours")
-    neighbours = list(graph.values())
-    flat = [node for nodes in neighbours if isinstance(nodes, list) for node in nodes]
-    if not all(isinstance(nodes, list) for nodes in neighbours) or not all(
-        type(node) is int for node in [*graph, *flat]
-    ):
-        raise DataError("graph does not map numbers to lists of numbers")
-    if any(abs(node) >= 2**62 for node in [*graph, *flat]):
-        raise DataError("graph names a node whose number is too large")
-    source = np.repeat(np.fromiter(graph, np.int64, len(graph)), [len(nodes) for nodes in neighbours])
-    return np.stack([source, np.array(flat, dtype=np.int64)])
+def _load_edges(raw: bytes) -> tuple[np.ndarray, int]:
+    """Edges `[2, E]` and the number of nodes, from a pickled dictionary that maps each node to its neighbours."""
+    nodes, neighbours = load_neighbours(raw)
+    if len(set(nodes)) != len(nodes):
+        raise DataError("it names a node twice")
+    source = np.repeat(np.array(nodes, dtype=np.int64), np.fromiter(map(len, neighbours), np.int64, len(nodes)))
+    target = np.fromiter(chain.from_iterable(neighbours), np.int64, len(source))
+    return np.stack([source, target]), len(nodes)
 
 
-class _Recipe:
-    """The arguments and the state from which a pickle would rebuild an object. They are recorded and not acted on."""
-
-    args: tuple[Any, ...]
-    state: Any
-
-    def __new__(cls, *args: Any) -> _Recipe:
-        recipe = object.__new__(cls)
-        recipe.args, recipe.state = args, None
-        return recipe
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state
+def _load_numbers(raw: bytes) -> np.ndarray:
+    """Numbers `[M]` from text."""
+    words = raw.split()
+    bad = next((word for word in words if not word.isdigit() or len(word) > 18), None)
+    if bad is not None:
+        raise DataError(f"numbers of nodes were expected, got {short(bad.decode('latin1'))!r}")
+    return np.array([int(word) for word in words], dtype=np.int64)
 
 
-class _Array(_Recipe):
-    pass
-
-
-class _Dtype(_Recipe):
-    pass
-
-
-class _Csr(_Recipe):
-    pass
-
-
-_ALLOWED: dict[tuple[str, str], Any] = {
-    ("numpy.core.multiarray", "_reconstruct"): _Array,
-    ("numpy._core.multiarray", "_reconstruct"): _Array,
-    ("numpy", "ndarray"): _Recipe,
-    ("numpy", "dtype"): _Dtype,
-    ("scipy.sparse.csr", "csr_matrix"): _Csr,
-    ("scipy.sparse._csr", "csr_matrix"): _Csr,
-    ("collections", "defaultdict"): defaultdict,
-    ("__builtin__", "list"): list,
-    ("builtins", "list"): list,
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    """An unpickler that calls nothing that a pickle names. Arrays and matrices become recipes; the rest is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no dataset needs")
-        return _ALLOWED[module, name]
-
-
-def _load(path: Path) -> Any:
+def _load(path: Path, load: Callable[[bytes], T]) -> T:
     try:
-        with path.open("rb") as file:
-            return _Unpickler(file, encoding="latin1").load()
+        return load(path.read_bytes())
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except MemoryError as error:
+        raise DataError(f"cannot read {path}: it does not fit into memory") from error
     except Exception as error:  # a broken pickle can raise almost any exception
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"cannot read {path}, which is broken or unsafe: {reason}") from error
-
-
-def _array(recipe: Any) -> np.ndarray:
-    """Make an array from its recipe, whose state is (version, shape, dtype, whether in Fortran order, bytes)."""
-    if not isinstance(recipe, _Array) or not isinstance(recipe.state, tuple) or len(recipe.state) != 5:
-        raise DataError("an array was expected")
-    _, shape, dtype, fortran, raw = recipe.state
-    if not isinstance(dtype, _Dtype) or not dtype.args or dtype.args[0] not in ("f4", "f8", "i1", "u1", "i4", "i8"):
-        raise DataError("an array of numbers was expected")
-    order = dtype.state[1] if isinstance(dtype.state, tuple) and len(dtype.state) > 1 else "<"
-    if order not in ("<", ">", "|"):
-        raise DataError(f"the byte order {order!r} is unknown")
-    kind = np.dtype(order + dtype.args[0])
-    if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**31 for size in shape):
-        raise DataError("an array has an impossible shape")
-    content = raw.encode("latin1") if isinstance(raw, str) else raw
-    size = kind.itemsize
-    for length in shape:
-        size *= length
-    if not isinstance(content, bytes) or len(content) != size:
-        raise DataError(f"an array of shape {shape} does not have the expected {size} bytes")
-    return np.frombuffer(content, kind).reshape(shape, order="F" if fortran else "C").astype(kind.newbyteorder("="))
-
-
-def _csr(recipe: Any) -> csr_matrix:
-    """Make a CSR matrix from its recipe, whose state is a dictionary of its attributes."""
-    if not isinstance(recipe, _Csr) or not isinstance(recipe.state, dict):
-        raise DataError("a sparse matrix was expected")
-    shape = recipe.state.get("_shape")
-    if not isinstance(shape, tuple) or not all(type(size) is int and abs(size) < 2**62 for size in shape):
-        raise DataError(f"a sparse matrix has the impossible shape {shape!r}")
-    data, indices, indptr = (_array(recipe.state.get(key)) for key in ("data", "indices", "indptr"))
-    return checked_csr(data, indices, indptr, np.array(shape), "matrix")
+        reason = short(error, 200) or type(error).__name__
+        raise DataError(
+            f"cannot read {path}, which is broken or unsafe: {reason}; replace it by the published file"
+        ) from error

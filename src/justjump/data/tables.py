@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from .errors import DataError
+from .errors import DataError, short
 from .graph import Graph, Masks
 from .sparse import WeightConflictError, simplify
 from .splits import ROLES
@@ -26,6 +26,15 @@ def read_tables(folder: str | Path, directed: bool = False) -> Graph:
     Self-loops are dropped, repeated edges count once and, unless `directed`, the reverse of every edge is added.
     """
     folder = Path(folder)
+    try:
+        return _read(folder, directed)
+    except MemoryError as error:
+        raise DataError(
+            f"cannot read {folder}: its graph does not fit into memory: use a machine with more, or a smaller graph"
+        ) from error
+
+
+def _read(folder: Path, directed: bool) -> Graph:
     nodes = _read_nodes(folder / "nodes.csv")
     edge_index, weight = _read_edges(folder / "edges.csv", nodes.number, directed)
     labels, class_names = nodes.labels()
@@ -56,12 +65,12 @@ class _Table:
         for column in required:
             if column not in self.columns:
                 raise DataError(
-                    f"{path}, line 1: there is no column {column!r} in {_short(','.join(self.columns))!r}: the first "
+                    f"{path}, line 1: there is no column {column!r} in {short(','.join(self.columns))!r}: the first "
                     f"line must name the columns {','.join(required)},... separated by commas"
                 )
         twice, count = Counter(self.columns).most_common(1)[0]
         if count > 1:
-            raise DataError(f"{path}, line 1: there are two columns {_short(twice)!r}: rename one of them")
+            raise DataError(f"{path}, line 1: there are two columns {short(twice)!r}: rename one of them")
 
     def position(self, column: str) -> int | None:
         return self.columns.index(column) if column in self.columns else None
@@ -91,7 +100,7 @@ class _Table:
         except OSError as error:
             raise DataError(f"cannot read {self.path}: {error.strerror}") from error
         except csv.Error as error:
-            raise self.error(line + 1, f"not valid CSV ({error})") from error
+            raise self.error(line + 1, f"not valid CSV ({short(error)})") from error
         except UnicodeDecodeError as error:
             raise DataError(f"{self.path} is not UTF-8 text after line {line}: save it as UTF-8") from error
 
@@ -117,7 +126,7 @@ class _Nodes:
         """Labels `[N]`, and the names of the classes, sorted as numbers if all are numbers, otherwise as text."""
         names = set(self.label) - {""}
         numeric = all(name.isascii() and name.isdigit() for name in names)
-        ordered = sorted(names, key=(lambda name: (int(name), name)) if numeric else None)
+        ordered = sorted(names, key=_numerical if numeric else None)
         number = {"": -1} | {name: index for index, name in enumerate(ordered)}
         return np.fromiter((number[name] for name in self.label), np.int64, len(self.label)), tuple(ordered)
 
@@ -144,7 +153,7 @@ def _read_nodes(path: Path) -> _Nodes:
             raise table.error(line, "the id is empty: give every node an id")
         if name in nodes.number:
             raise table.error(
-                line, f"the id {_short(name)!r} is already in line {lines[nodes.number[name]]}: all ids must differ"
+                line, f"the id {short(name)!r} is already in line {lines[nodes.number[name]]}: all ids must differ"
             )
         nodes.number[name] = len(lines)
         lines.append(line)
@@ -156,7 +165,7 @@ def _read_nodes(path: Path) -> _Nodes:
         nodes.label.append(text)
         role = "" if split is None else row[split].strip().lower()
         if role not in roles:
-            raise table.error(line, f"the split {_short(role)!r} must be train, val, test or empty")
+            raise table.error(line, f"the split {short(role)!r} must be train, val, test or empty")
         nodes.role.append(roles[role])
         nodes.entries.append(
             _features(table, line, row[contiguous] if contiguous else [row[i] for i in chosen], nodes.columns)
@@ -169,15 +178,16 @@ def _read_nodes(path: Path) -> _Nodes:
 def _features(table: _Table, line: int, cells: list[str], columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Columns (int32) and values (float32) of the non-zeros of one row."""
     try:
-        with np.errstate(over="ignore"):
-            values = np.array(list(map(float, cells)), dtype=np.float32)
+        numbers = list(map(float, cells))
     except ValueError:
-        values = np.array([_number(cell) for cell in cells], dtype=np.float32)
+        numbers = [_number(cell) for cell in cells]
+    with np.errstate(over="ignore"):  # values that overflow become inf, which is reported below
+        values = np.array(numbers, dtype=np.float32)
     finite = np.isfinite(values)
     if not finite.all():
         bad = int(np.flatnonzero(~finite)[0])
         raise table.error(
-            line, f"the feature {_short(columns[bad])!r} must be a finite number, got {_short(cells[bad])!r}"
+            line, f"the feature {short(columns[bad])!r} must be a finite number, got {short(cells[bad])!r}"
         )
     indices = np.flatnonzero(values)
     return indices.astype(np.int32), values[indices]
@@ -187,9 +197,7 @@ def _read_edges(path: Path, number: dict[str, int], directed: bool) -> tuple[np.
     table = _Table(path, ("source", "target"))
     unknown = [column for column in table.columns if column not in ("source", "target", "weight")]
     if unknown:
-        raise DataError(
-            f"{path}, line 1: unknown column {_short(unknown[0])!r}: the columns are source,target[,weight]"
-        )
+        raise DataError(f"{path}, line 1: unknown column {short(unknown[0])!r}: the columns are source,target[,weight]")
     source, target, weight = (table.position(column) for column in ("source", "target", "weight"))
     ends, weights, lines = array("q"), array("d"), array("q")
     for line, row in table:
@@ -197,13 +205,13 @@ def _read_edges(path: Path, number: dict[str, int], directed: bool) -> tuple[np.
             name = row[position or 0].strip()
             node = number.get(name)
             if node is None:
-                raise table.error(line, f"the {column} {_short(name)!r} is not an id in nodes.csv")
+                raise table.error(line, f"the {column} {short(name)!r} is not an id in nodes.csv")
             ends.append(node)
         lines.append(line)
         if weight is not None:
             value = _number(row[weight])
             if not 0 <= value <= float(np.finfo(np.float32).max):
-                raise table.error(line, f"the weight {_short(row[weight])!r} must be a number that is not negative")
+                raise table.error(line, f"the weight {short(row[weight])!r} must be a number that is not negative")
             weights.append(value)
     edge_index = np.array(ends, dtype=np.int64).reshape(-1, 2).T  # [2, E]
     try:
@@ -217,12 +225,14 @@ def _read_edges(path: Path, number: dict[str, int], directed: bool) -> tuple[np.
         ) from None
 
 
+def _numerical(digits: str) -> tuple[int, str, str]:
+    """Key that sorts numbers by value, however many digits they have; equal ones such as 1 and 01 as text."""
+    significant = digits.lstrip("0")
+    return len(significant), significant, digits
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return float("nan")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
