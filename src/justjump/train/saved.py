@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from justjump.files import move_file, remove_file, replace_file
+from justjump.files import FileError, move_file, remove_file, replace_file
 from justjump.train.errors import RunError, first_line
 
 RUN_FILE = "run.json"
@@ -73,7 +73,11 @@ def write_run(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Ten
     data = save({name: value.contiguous() for name, value in weights.items()})
     text = json.dumps({"format": FORMAT, **values, DIGEST: hashlib.sha256(data).hexdigest()}, indent=2)
     replace_file(folder / NEXT_FILE, lambda path: path.write_bytes(data))
-    replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    try:
+        replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    except FileError:  # the weights may be what fills the disk
+        remove_file(folder / NEXT_FILE)
+        raise
     move_file(folder / NEXT_FILE, folder / MODEL_FILE)
 
 
