@@ -1,6 +1,10 @@
 """The state of an unfinished run on disk: complete, undamaged and of this run, or refused."""
 
+import importlib.util
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +132,41 @@ def test_a_full_disk_names_the_file_and_what_to_do(
     monkeypatch.undo()
     assert same_weights(fit(graph, SMALL, SHORT, output=tmp_path), fit(graph, SMALL, SHORT))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+
+
+def power_loss() -> Any:
+    """The script that makes the folders which power failures could leave."""
+    path = Path(__file__).parents[2] / "scripts" / "power_loss.py"
+    spec = importlib.util.spec_from_file_location("power_loss", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["power_loss"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks files up in /proc")
+def test_a_power_failure_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = power_loss()
+    count, problems = script.failures()
+    assert count > 20
+    assert problems == []
+    monkeypatch.setattr("justjump.files._sync", lambda path: None)
+    assert script.failures()[1], "the script would notice files that are not synced"
+
+
+@pytest.mark.slow
+def test_train_on_a_disk_that_fills_up(tmp_path: Path) -> None:
+    """A disk of 300 KB, in a namespace of its own: nothing of it is left when the shell ends."""
+    mount = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    disk = f"mount -t tmpfs -o size=300k tmpfs {tmp_path}"
+    if shutil.which("unshare") is None or subprocess.run([*mount, disk], capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    train = f"{sys.executable} -m justjump train --dataset cora --layers 1 --max-epochs 2 --output {tmp_path}/run"
+    command = [*mount, f"{disk} && {train}; echo $?; find {tmp_path} -type f"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    path = tmp_path / "run" / "split-0" / "state.safetensors"
+    advice = "No space left on device; free some space and give the same command again"
+    assert ended.stderr.splitlines()[-1] == f"error: cannot write {path}: {advice}"
+    assert ended.stdout.split() == ["2"], "an error, and no file"

@@ -1,5 +1,6 @@
 """One training run: early stopping, determinism, interruption, errors."""
 
+import json
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -286,3 +287,12 @@ def test_mostly_zero_dense_features_become_sparse(cora: Graph) -> None:
     assert isinstance(x, SparseMatrix)
     assert torch.equal(x.to_dense(), prepare(cora).x.to_dense())
     assert x.num_entries == features.nnz
+
+
+def test_an_option_that_this_version_does_not_know_is_named(tiny: Graph, tmp_path: Path) -> None:
+    fit(tiny, SMALL, SHORT, output=tmp_path)
+    values = json.loads((tmp_path / "run.json").read_text())
+    values["config"]["colour"] = "red"
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    with pytest.raises(RunError, match=r"other settings \(colour red there, unknown here\)"):
+        fit(tiny, SMALL, SHORT, output=tmp_path)

@@ -132,11 +132,12 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
 
 def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
     """The settings that differ, named as in ``config`` and ``protocol``."""
-    for name in wanted:
-        if isinstance(wanted[name], dict):
-            yield from differences(saved[name], wanted[name])
-        elif saved[name] != wanted[name]:
-            yield "the data" if name == "data_hash" else f"{name} {saved[name]} there, {wanted[name]} here"
+    for name in wanted | saved:
+        there, here = saved.get(name), wanted.get(name, "unknown")
+        if isinstance(there, dict) and isinstance(here, dict):
+            yield from differences(there, here)
+        elif there != here:
+            yield "the data" if name == "data_hash" else f"{name} {there} there, {here} here"
 
 
 def train_until_done(
