@@ -1,12 +1,16 @@
 """Files are either complete or absent."""
 
+import errno
 import os
+import subprocess
+import sys
+import textwrap
 import threading
 from pathlib import Path
 
 import pytest
 
-from justjump.files import FileError, make_folder, replace_file
+from justjump.files import FileError, make_folder, remove_partial_files, replace_file
 
 
 def names(folder: Path) -> list[str]:
@@ -59,3 +63,94 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     make_folder(tmp_path / "new" / "runs", "--output")
     make_folder(tmp_path / "new" / "runs", "--output")
     assert (tmp_path / "new" / "runs").is_dir()
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "a.txt"
+    for text in ("first", "second"):
+        replace_file(path, lambda partial, text=text: partial.write_text(text))  # type: ignore[misc]
+        assert path.read_text() == text
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def write(partial: Path) -> None:
+        partial.write_text("ha")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(FileError, match="cannot write .*a.txt: No space left on device; free some space"):
+        replace_file(path, write)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(FileError, match="cannot write /dev/full: No space left on device; free some space"):
+        replace_file(Path("/dev/full"), lambda path: path.write_text("text"))
+
+
+def test_a_folder_or_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="it is a folder, name a file"):
+        replace_file(tmp_path, lambda path: path.write_text("text"))
+    with pytest.raises(FileError, match="file/x: .*; a part of this path is a file"):
+        replace_file(tmp_path / "file" / "x", lambda path: path.write_text("text"))
+    with pytest.raises(FileError, match="--output .*x cannot be created: Not a directory; a part of this path"):
+        make_folder(tmp_path / "file" / "x", "--output")
+
+
+def test_a_limit_on_the_size_of_files_is_named(tmp_path: Path) -> None:
+    code = """
+        import resource, signal, sys
+        from pathlib import Path
+        from justjump.files import FileError, replace_file
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            replace_file(Path(sys.argv[1]), lambda path: path.write_bytes(bytes(5000)))
+        except FileError as error:
+            print(error)
+    """
+    path = tmp_path / "a"
+    command = [sys.executable, "-c", textwrap.dedent(code), str(path)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert text == (
+        f"cannot write {path}: File too large; files of this size are not allowed here: raise the limit (ulimit -f), "
+        "or choose another place\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_content_and_names_are_on_the_disk_when_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    real_sync, real_replace = os.fsync, os.replace
+
+    def sync(descriptor: int) -> None:
+        events.append(f"sync {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
+        real_sync(descriptor)
+
+    def replace(source: Path, target: Path) -> None:
+        events.append(f"rename to {Path(target).name}")
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
+    replace_file(tmp_path / "outer" / "inner" / "a", lambda path: path.write_text("text"))
+    expected = [f"sync .a.{os.getpid()}", "rename to a", "sync inner", "sync outer", f"sync {tmp_path.name}"]
+    assert events == expected
+
+
+def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (f".a[1].{ended.pid}", f".a[1].{os.getppid()}", f".b.{ended.pid}", ".a[1].txt"):
+        (tmp_path / name).write_text("half")
+    replace_file(tmp_path / "a[1]", lambda path: path.write_text("whole"))
+    names = {".a[1].txt", f".a[1].{os.getppid()}", f".b.{ended.pid}", "a[1]"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    remove_partial_files(tmp_path / "b")
+    assert {path.name for path in tmp_path.iterdir()} == names - {f".b.{ended.pid}"}

@@ -1,17 +1,34 @@
-"""Write files that are either complete or absent."""
+"""Write files that are either complete or absent, also after a crash or a power failure."""
 
+import errno
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+_NOT_ALLOWED = "choose a place that you may write to"
+_ADVICE = {
+    errno.ENOSPC: "free some space and give the same command again",
+    errno.EDQUOT: "your share of the disk is used up: free some space and give the same command again",
+    errno.EFBIG: "files of this size are not allowed here: raise the limit (ulimit -f), or choose another place",
+    errno.EACCES: _NOT_ALLOWED,
+    errno.EPERM: _NOT_ALLOWED,
+    errno.EROFS: _NOT_ALLOWED,
+    errno.ENOTDIR: "a part of this path is a file: choose another place",
+    errno.EEXIST: "a part of this path is a file: choose another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EIO: "the disk reports an error: choose a place on another disk",
+}
+
 
 class FileError(OSError):
-    """A file or a folder cannot be written. The message is one line that says which one and why."""
+    """A file or a folder cannot be written. The message is one line that says which one, why and what to do."""
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a new file beside ``path`` and then move it there: nobody ever sees half a file, not even after a crash.
+
+    When this returns, the file is on the disk: a power failure does not take it back.
 
     Args:
         path: the file; missing folders are created, and a link stays a link
@@ -23,22 +40,102 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     ...     Path(folder, "new", "a.txt").read_text()
     'whole'
     """
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder, name a file")
-    if path.exists() and not path.is_file():  # a pipe or a device
-        write(path)
-        return
-    path = path.resolve()  # where a link leads to
+    try:
+        if path.is_dir():
+            raise FileError(f"cannot write {path}: it is a folder, name a file")
+        if path.exists() and not path.is_file():  # a pipe or a device
+            write(path)
+        else:
+            _replace(path.resolve(), write)  # where a link leads to
+    except (FileError, BrokenPipeError):  # the reader of a pipe may have seen enough
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    new_folders = _make_folders(path.parent)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write(partial)
+        _sync(partial)
         partial.replace(path)
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+        _sync(path.parent)
+        for folder in new_folders:
+            _sync(folder.parent)
     finally:
         with suppress(OSError):  # after a success it is gone already
             partial.unlink()
+    remove_partial_files(path)
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Create a folder and those above it. Returns the new ones."""
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return new
+
+
+def move_file(source: Path, target: Path) -> None:
+    """Rename a file within its folder, and bring the new name to the disk."""
+    try:
+        source.replace(target)
+        _sync(target.parent)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {reason(error)}") from error
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, if there is one, and what killed processes left of attempts to write it."""
+    path.unlink(missing_ok=True)
+    remove_partial_files(path)
+
+
+def remove_partial_files(path: Path) -> None:
+    """Remove what killed processes left of attempts to write ``path``."""
+    if os.name != "posix":  # elsewhere, nobody can ask whether a process lives without ending it
+        return
+    for partial in path.parent.glob(f".{_literal(path.name)}.*"):
+        writer = partial.name.rpartition(".")[2]
+        if writer.isdecimal() and not _is_alive(int(writer)):
+            with suppress(OSError):
+                partial.unlink()
+
+
+def _literal(name: str) -> str:
+    """A name as a pattern that matches this name alone."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the list of names in a folder, is on the disk."""
+    is_folder = path.is_dir()
+    if is_folder and os.name != "posix":  # folders cannot be opened there
+        return
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # this file system cannot
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, and what to do about it."""
+    text = error.strerror or str(error)
+    return f"{text}; {_ADVICE[error.errno]}" if error.errno in _ADVICE else text
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -51,4 +148,4 @@ def make_folder(path: Path, option: str) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{option} {path} cannot be created: {error.strerror}") from error
+        raise FileError(f"{option} {path} cannot be created: {reason(error)}") from error

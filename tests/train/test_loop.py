@@ -1,5 +1,6 @@
 """One training run: early stopping, determinism, interruption, errors."""
 
+import json
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -244,3 +245,12 @@ def test_without_test_nodes_there_is_no_test_accuracy(tiny: Graph) -> None:
     assert (
         fit(tiny, SMALL, SHORT, split=Split(np.array([0, 10]), np.array([1, 11]), np.array([]))).test_accuracy is None
     )
+
+
+def test_an_option_that_this_version_does_not_know_is_named(tiny: Graph, tmp_path: Path) -> None:
+    fit(tiny, SMALL, SHORT, output=tmp_path)
+    values = json.loads((tmp_path / "run.json").read_text())
+    values["config"]["colour"] = "red"
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    with pytest.raises(RunError, match=r"other settings \(colour red there, unknown here\)"):
+        fit(tiny, SMALL, SHORT, output=tmp_path)

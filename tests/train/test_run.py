@@ -4,13 +4,15 @@ import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from justjump.data import load
 from justjump.nn import ModelConfig
-from justjump.train import Protocol, Run, RunError, fit
+from justjump.train import Protocol, Run, RunError, fit, saved
 from justjump.train.run import find_run
 
 
@@ -81,3 +83,117 @@ def test_the_best_of_several_splits_on_validation(run: Run, tmp_path: Path) -> N
     assert find_run(tmp_path / "split-2").seed == 2
     with pytest.raises(RunError, match="holds no run"):
         find_run(tmp_path / "split-9")
+
+
+def change_run_file(folder: Path, change: dict[str, object]) -> None:
+    values = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(values | change))
+
+
+def without_digests(folder: Path) -> None:
+    """Make the folder what the version before digests wrote."""
+    values = json.loads((folder / "run.json").read_text())
+    del values["weights_sha256"]
+    (folder / "run.json").write_text(json.dumps(values, indent=2))
+
+
+@pytest.mark.parametrize("text", ["5", "null", "[]", '"run"', "[" * 100_000, "9" * 5000, "{}"])
+def test_a_run_file_that_holds_no_run_is_named(run: Run, tmp_path: Path, text: str) -> None:
+    run.save(tmp_path)
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(RunError, match="run.json (is damaged|was written by another version).*train again"):
+        Run.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_features": 40_000_000}, "num_features is 40000000 there, but 1433 in the weights"),
+        ({"num_features": 0}, "num_features is 0, expected a whole number of at least 1"),
+        ({"num_features": True}, "num_features is True"),
+        ({"class_names": ["a"]}, "the number of class_names is 1 there, but 7 in the weights"),
+        ({"class_names": "abcdefg"}, "class_names is 'abcdefg', expected a list"),
+        ({"config": {"layers": 30_000}}, "layers is 30000 there, but 1 in the weights"),
+        ({"config": {"layers": 1, "hidden": 10**15, "groups": 7}}, "hidden is 10{15} there, but 16 in the weights"),
+        (
+            {"config": {"layers": 1, "hidden": 16, "heads": 4, "groups": 4}},
+            "it has 'convs.0.att_dst', which no network with these settings has",
+        ),
+        ({"config": {"model": "gat", "layers": 1, "hidden": 16, "heads": 4, "groups": 2}}, "convs.0.lin.weight is"),
+        ({"protocol": {"patience": "long"}}, "patience='long' is of type str"),
+        ({"split_sizes": [1, 2]}, "split_sizes is"),
+        ({"feature_names": ["one"]}, "it names 1 features, but num_features is 1433"),
+        ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number"),
+        ({"weights_sha256": 5}, "weights_sha256 is 5"),
+        ({"unknown": 5}, "nothing is called 'unknown'"),
+    ],
+)
+def test_a_wrong_value_is_named_before_a_network_is_built(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str
+) -> None:
+    run.save(tmp_path)
+    change_run_file(tmp_path, change)
+    real = torch.nn.Parameter.__new__
+
+    def without_memory(kind: type, data: torch.Tensor, *arguments: bool) -> torch.nn.Parameter:
+        assert data.is_meta, "the network was built"
+        return real(kind, data, *arguments)
+
+    monkeypatch.setattr(torch.nn.Parameter, "__new__", without_memory)
+    with pytest.raises(RunError, match=f"(run.json|model.safetensors).*{message}.*train again"):
+        Run.load(tmp_path)
+
+
+def test_every_damaged_byte_of_the_weights_is_noticed(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path)
+    path = tmp_path / "model.safetensors"
+    good = path.read_bytes()
+    positions = [*range(0, 400, 9), *range(400, len(good), len(good) // 40), len(good) - 1]
+    for position in positions:
+        damaged = bytearray(good)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(RunError, match="model.safetensors is damaged.*train again"):
+            Run.load(tmp_path)
+    for length in (0, 7, 100, len(good) - 1):
+        path.write_bytes(good[:length])
+        with pytest.raises(RunError, match="model.safetensors is damaged"):
+            Run.load(tmp_path)
+    path.unlink()
+    with pytest.raises(RunError, match="model.safetensors is missing"):
+        Run.load(tmp_path)
+
+
+def test_runs_without_digests_load(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path)
+    without_digests(tmp_path)
+    loaded = Run.load(tmp_path)
+    assert loaded.to_dict() == run.to_dict()
+    for name, value in run.model.state_dict().items():
+        assert torch.equal(value, loaded.model.state_dict()[name])
+
+
+def test_a_save_that_is_cut_off_leaves_the_old_run_or_the_new_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = fit(load("cora"), ModelConfig("gcn", layers=1, hidden=16), Protocol(max_epochs=1))
+    calls = {"replace_file": 2, "move_file": 1}
+    for function, count in calls.items():
+        for number in range(count):
+            folder = tmp_path / f"{function}-{number}"
+            other.save(folder)
+            real = getattr(saved, function)
+            called: list[Any] = []
+
+            def cut_off(*arguments: Any, real: Any = real, called: Any = called, last: int = number) -> None:
+                if len(called) == last:
+                    raise SystemExit
+                called.append(real(*arguments))
+
+            monkeypatch.setattr(saved, function, cut_off)
+            with pytest.raises(SystemExit):
+                run.save(folder)
+            monkeypatch.undo()
+            expected = run if function == "move_file" else other
+            assert Run.load(folder).to_dict() == expected.to_dict(), (function, number)
+            assert not list(folder.glob(".*.[0-9]*"))

@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 
 from justjump.experiments.jobs import Claim, Done, Epoch, Event, Failed, Job, OnEvent, Stopping
+from justjump.experiments.orphans import start_worker
 from justjump.train import Progress
 from justjump.train.process import ctrl_c_waits
 
@@ -131,7 +132,7 @@ class _Worker:
         # A forked child would inherit torch's thread pool without its threads.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_worker_main, args=(theirs, self.stop), daemon=True)
+        self.process = context.Process(target=start_worker, args=(theirs, self.stop), daemon=True)
         with _ctrl_c_ignored():  # the child ignores it, too, from its first moment on: the parent decides
             self.process.start()
         theirs.close()
@@ -201,7 +202,8 @@ def _ctrl_c_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _worker_main(connection: Connection, stop: Flag) -> None:
+def work(connection: Connection, stop: Flag) -> None:
+    """Run the jobs that come through a connection, until it closes."""
     torch.set_num_threads(1)
     said = 0.0
 

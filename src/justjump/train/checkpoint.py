@@ -1,20 +1,23 @@
 """The state of a run in training, saved as one safetensors file that is always replaced as a whole."""
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
-from justjump.files import replace_file
+from justjump.files import remove_file, replace_file
 from justjump.nn import NodeClassifier
-from justjump.train.errors import RunError
+from justjump.train.errors import RunError, first_line
 
 STATE_FILE = "state.safetensors"
+# The digest of the file is in the file. It is taken while this stands in its place.
+NO_DIGEST = "0" * 64
 
 
 @dataclass
@@ -50,9 +53,10 @@ def save_state(state: State, settings: dict[str, Any], folder: Path) -> None:
     for number, moments in state.optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
     tensors["random"] = torch.get_rng_state()
-    metadata = {"settings": json.dumps(settings), "progress": json.dumps(asdict(state.progress))}
-    contiguous = {name: value.contiguous() for name, value in tensors.items()}
-    replace_file(folder / STATE_FILE, lambda path: save_file(contiguous, path, metadata))
+    metadata = {"settings": json.dumps(settings), "progress": json.dumps(asdict(state.progress)), "sha256": NO_DIGEST}
+    data = save({name: value.contiguous() for name, value in tensors.items()}, metadata)
+    data = data.replace(NO_DIGEST.encode(), hashlib.sha256(data).hexdigest().encode(), 1)
+    replace_file(folder / STATE_FILE, lambda path: path.write_bytes(data))
 
 
 def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
@@ -61,9 +65,10 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
     if not path.exists():
         return
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        data = path.read_bytes()
+        tensors = {name: value.clone() for name, value in load(data).items()}
+        metadata = _metadata(data)
+        _check_digest(data, metadata)
         if json.loads(metadata["settings"]) != settings:
             raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
         state.model.load_state_dict(_with_prefix(tensors, "model."))
@@ -79,11 +84,27 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
     except RunError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
-        raise RunError(f"{path} cannot be read ({error}): delete it to start the run again") from error
+        raise RunError(f"{path} cannot be read ({first_line(error)}): delete it to start the run again") from error
 
 
 def remove_state(folder: Path) -> None:
-    (folder / STATE_FILE).unlink(missing_ok=True)
+    remove_file(folder / STATE_FILE)
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """The texts in the header of a safetensors file: 8 bytes with its length, then JSON."""
+    length = int.from_bytes(data[:8], "little")
+    return dict(json.loads(data[8 : 8 + length])["__metadata__"])
+
+
+def _check_digest(data: bytes, metadata: dict[str, str]) -> None:
+    """Raise ValueError if a single bit of the file has changed since it was written."""
+    if metadata.keys() == {"settings", "progress"}:
+        return  # written before there were digests
+    digest = metadata.get("sha256", "")
+    original = data.replace(digest.encode(), NO_DIGEST.encode(), 1)
+    if not digest or hashlib.sha256(original).hexdigest() != digest:
+        raise ValueError("it is damaged: its content does not match its SHA-256")
 
 
 def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

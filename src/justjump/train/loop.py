@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from justjump.train.errors import RunError, TrainingError
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
-from justjump.train.run import RUN_FILE, Run, settings
+from justjump.train.run import Run, saved_settings, settings
+from justjump.train.saved import RUN_FILE, read_values, tidy
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -114,20 +116,28 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
     """The finished run in a folder, if there is one; RunError if it has other settings."""
     if not (folder / RUN_FILE).exists():
         return None
-    run = Run.load(folder)
-    if run.settings != wanted:
-        differ = ", ".join(differences(run.settings, wanted))
+    values = read_values(folder)
+    found = saved_settings(values)
+    if found != wanted:
+        differ = ", ".join(differences(found, wanted))
         raise RunError(f"{folder} holds a run with other settings ({differ}): choose another output folder")
-    return run if run.finished else None
+    if not values["finished"]:  # it goes on from its state: nobody needs these weights any more
+        return None
+    run = Run.load(folder)
+    with suppress(OSError):  # a finished run may be on a disk that cannot be written
+        tidy(folder, values)
+        remove_state(folder)
+    return run
 
 
 def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
     """The settings that differ, named as in ``config`` and ``protocol``."""
-    for name in wanted:
-        if isinstance(wanted[name], dict):
-            yield from differences(saved[name], wanted[name])
-        elif saved[name] != wanted[name]:
-            yield "the data" if name == "data_hash" else f"{name} {saved[name]} there, {wanted[name]} here"
+    for name in wanted | saved:
+        there, here = saved.get(name), wanted.get(name, "unknown")
+        if isinstance(there, dict) and isinstance(here, dict):
+            yield from differences(there, here)
+        elif there != here:
+            yield "the data" if name == "data_hash" else f"{name} {there} there, {here} here"
 
 
 def train_until_done(

@@ -9,19 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from justjump.data import Graph
-from justjump.files import replace_file, replace_text
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.train.errors import RunError
+from justjump.train import saved
+from justjump.train.errors import RunError, first_line
 from justjump.train.inputs import prepare
 from justjump.train.protocol import Protocol
-
-RUN_FILE = "run.json"
-MODEL_FILE = "model.safetensors"
-FORMAT = 2
+from justjump.train.saved import DIGEST, REMEDY, RUN_FILE
 
 
 def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:
@@ -100,12 +96,8 @@ class Run:
         return replace(graph, features=graph.features[:, columns], feature_names=self.feature_names)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``model.safetensors``, and after that ``run.json``."""
-        folder = Path(folder)
-        tensors = {name: value.contiguous() for name, value in self.model.state_dict().items()}
-        text = json.dumps({"format": FORMAT, **self.to_dict()}, indent=2)
-        replace_file(folder / MODEL_FILE, lambda path: save_file(tensors, path))
-        replace_text(folder / RUN_FILE, text + "\n")
+        """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or this one."""
+        saved.write_run(Path(folder), self.to_dict(), self.model.state_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the weights, as JSON takes it."""
@@ -121,27 +113,46 @@ class Run:
     def load(cls, folder: str | Path) -> Run:
         """Read a run that was saved in ``folder``. Nothing in it is executed."""
         folder = Path(folder)
-        if not (folder / RUN_FILE).is_file():
-            raise RunError(f"{folder} holds no run: it has no {RUN_FILE}")
+        values = saved.read_values(folder)
         try:
-            values = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-            if values.pop("format") != FORMAT:
-                raise RunError(f"{folder / RUN_FILE} was written by another version of justjump")
-            config = ModelConfig(**values.pop("config"))
-            protocol = Protocol(**values.pop("protocol"))
-            if not values["class_names"]:
-                raise RunError(f"{folder / RUN_FILE} names no class")
-            model = NodeClassifier(config, values.pop("num_features"), len(values["class_names"]))
-            model.load_state_dict(load_file(folder / MODEL_FILE))
-            values["class_names"] = tuple(values["class_names"])
-            values["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
-            values["split_sizes"] = tuple(values["split_sizes"])
-            return cls(model=model, protocol=protocol, **values)
+            weights = saved.read_weights(folder, values)
         except RunError:
+            if saved.read_values(folder) != values:  # another process has just saved it anew
+                return cls.load(folder)
             raise
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise RunError(f"{folder} holds a run that cannot be read: {reason}") from error
+        return cls(model=_network(folder, values, weights), **_fields(values))
+
+
+def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -> NodeClassifier:
+    """The network with these weights. All sizes are compared before it takes any memory."""
+    saved.check_sizes(folder, values, weights)
+    try:
+        config, sizes = ModelConfig(**values["config"]), (values["num_features"], len(values["class_names"]))
+        Protocol(**values["protocol"])
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{folder / RUN_FILE} is damaged, {first_line(error)}: {REMEDY}") from error
+    with torch.device("meta"):  # shapes without memory
+        expected = NodeClassifier(config, *sizes).state_dict()
+    saved.check_shapes(folder, expected, weights)
+    model = NodeClassifier(config, *sizes)
+    model.load_state_dict(weights)
+    return model
+
+
+def _fields(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a run, but for its network, from what JSON keeps of them."""
+    fields = {name: value for name, value in values.items() if name not in ("config", "num_features", DIGEST)}
+    fields["protocol"] = Protocol(**values["protocol"])
+    fields["class_names"] = tuple(values["class_names"])
+    fields["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
+    fields["split_sizes"] = tuple(values["split_sizes"])
+    return fields
+
+
+def saved_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings in a ``run.json``; options that it does not mention have their defaults."""
+    found = settings(ModelConfig(), Protocol(), values["seed"], values["data_hash"])
+    return found | {name: found[name] | values[name] for name in ("config", "protocol")}
 
 
 def find_run(folder: Path) -> Run:

@@ -1,0 +1,187 @@
+"""The files of a saved run. They are checked before anything is made of them: a message beats a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from justjump.files import FileError, move_file, remove_file, replace_file
+from justjump.train.errors import RunError, first_line
+
+RUN_FILE = "run.json"
+MODEL_FILE = "model.safetensors"
+# New weights wait here until run.json, which names their digest, is written.
+NEXT_FILE = ".model.safetensors.next"
+FORMAT = 2
+DIGEST = "weights_sha256"  # runs that were saved before there were digests do not have it
+REMEDY = "restore the folder from a copy, or delete it and train again"
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number_or_none(value: Any) -> bool:
+    return value is None or _number(value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "config": (lambda value: isinstance(value, dict), "an object with the options of the network"),
+    "protocol": (lambda value: isinstance(value, dict), "an object with the options of training"),
+    "num_features": (_whole(1), "a whole number of at least 1"),
+    "graph_name": (_text, "a text"),
+    "class_names": (lambda value: _texts(value) and bool(value), "a list of at least one text"),
+    "feature_names": (lambda value: value is None or _texts(value), "null or a list of texts"),
+    "seed": (_whole(0), "a whole number of at least 0"),
+    "data_hash": (_text, "a text"),
+    "split_sizes": (
+        lambda value: isinstance(value, list) and len(value) == 3 and all(map(_whole(0), value)),
+        "3 sizes",
+    ),
+    "finished": (lambda value: isinstance(value, bool), "true or false"),
+    "epochs": (_whole(0), "a whole number of at least 0"),
+    "best_epoch": (_whole(0), "a whole number of at least 0"),
+    "train_accuracy": (_number_or_none, "null or a number"),
+    "val_accuracy": (_number_or_none, "null or a number"),
+    "test_accuracy": (_number_or_none, "null or a number"),
+    "val_loss": (_number_or_none, "null or a number"),
+    "seconds": (_number, "a number"),
+}
+
+
+def write_run(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or the new one."""
+    data = save({name: value.contiguous() for name, value in weights.items()})
+    text = json.dumps({"format": FORMAT, **values, DIGEST: hashlib.sha256(data).hexdigest()}, indent=2)
+    replace_file(folder / NEXT_FILE, lambda path: path.write_bytes(data))
+    try:
+        replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    except FileError:  # the weights may be what fills the disk
+        remove_file(folder / NEXT_FILE)
+        raise
+    move_file(folder / NEXT_FILE, folder / MODEL_FILE)
+
+
+def tidy(folder: Path, values: Mapping[str, Any]) -> None:
+    """Complete what a killed process left of :func:`write_run`."""
+    pending = folder / NEXT_FILE
+    if not pending.exists():
+        return
+    if hashlib.sha256(pending.read_bytes()).hexdigest() == values.get(DIGEST):
+        move_file(pending, folder / MODEL_FILE)
+    else:
+        remove_file(pending)
+
+
+def read_values(folder: Path) -> dict[str, Any]:
+    """What ``run.json`` holds, with everything in its place and of its type."""
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: it has no {RUN_FILE}")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path} is damaged, it is no JSON ({first_line(error)}): {REMEDY}") from error
+    if not isinstance(values, dict):
+        raise RunError(f"{path} is damaged, it holds {_short(values)}, expected an object: {REMEDY}")
+    if values.pop("format", None) != FORMAT:
+        raise RunError(f"{path} was written by another version of justjump: use that version, or train again")
+    for name, (is_right, expected) in FIELDS.items():
+        if name not in values:
+            raise RunError(f"{path} is damaged, it has no {name!r}: {REMEDY}")
+        if not is_right(values[name]):
+            raise RunError(f"{path} is damaged, {name} is {_short(values[name])}, expected {expected}: {REMEDY}")
+    if DIGEST in values and not _text(values[DIGEST]):
+        raise RunError(f"{path} is damaged, {DIGEST} is {_short(values[DIGEST])}, expected a text: {REMEDY}")
+    unknown = values.keys() - FIELDS.keys() - {DIGEST}
+    if unknown:
+        raise RunError(f"{path} is damaged, nothing is called {_short(min(unknown))}: {REMEDY}")
+    names = values["feature_names"]
+    if names is not None and len(names) != values["num_features"]:
+        raise RunError(
+            f"{path} is damaged, it names {len(names)} features, but num_features is {values['num_features']}: {REMEDY}"
+        )
+    return values
+
+
+def read_weights(folder: Path, values: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights that belong to what ``run.json`` holds."""
+    digest, path = values.get(DIGEST), folder / MODEL_FILE
+    problem = f"{path} is missing: {REMEDY}"
+    # Twice, because another process may rename the second one while this one reads the first.
+    for name in (MODEL_FILE, NEXT_FILE, MODEL_FILE):
+        try:
+            data = (folder / name).read_bytes()
+            if digest is None or hashlib.sha256(data).hexdigest() == digest:
+                return load(data)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise RunError(f"{folder / name} cannot be read: {error.strerror}") from error
+        except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
+            raise RunError(f"{path} is damaged ({first_line(error)}): {REMEDY}") from error
+        problem = f"{path} is damaged or of another run, its SHA-256 is not the one in {RUN_FILE}: {REMEDY}"
+    raise RunError(problem)
+
+
+def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Compare the sizes in ``run.json`` with the shapes of the weights: a wrong size could ask for any memory."""
+    shapes = {name: list(value.shape) for name, value in weights.items()}
+    first, last = shapes.get("lin_in.weight", []), shapes.get("lin_out.bias", [])
+    if len(first) != 2 or len(last) != 1:
+        raise RunError(f"{folder / MODEL_FILE} does not hold the weights of a network: {REMEDY}")
+    layers = len({name.split(".")[1] for name in shapes if name.startswith("convs.")})
+    config = values["config"]
+    for name, said, found in (
+        ("num_features", values["num_features"], first[0]),
+        ("hidden", config.get("hidden"), first[1]),
+        ("layers", config.get("layers"), layers),
+        ("the number of class_names", len(values["class_names"]), last[0]),
+    ):
+        if said is not None and said != found:
+            raise RunError(
+                f"{folder / RUN_FILE} does not fit {MODEL_FILE}: {name} is {_short(said)} there, but {found} in the "
+                f"weights: {REMEDY}"
+            )
+
+
+def check_shapes(folder: Path, expected: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
+    """Compare the weights, name by name, with those that a network with these settings has."""
+    problem = f"{folder / MODEL_FILE} does not fit {RUN_FILE}"
+    for name in sorted(expected.keys() | weights.keys()):
+        if name not in weights:
+            raise RunError(f"{problem}: it lacks {name}, which a network with these settings has; {REMEDY}")
+        if name not in expected:
+            raise RunError(f"{problem}: it has {_short(name)}, which no network with these settings has; {REMEDY}")
+        wanted, found = expected[name], weights[name]
+        if wanted.shape != found.shape or wanted.dtype != found.dtype:
+            raise RunError(
+                f"{problem}: {name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype} "
+                f"{list(wanted.shape)}; {REMEDY}"
+            )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
