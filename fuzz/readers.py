@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
 import resource
 import signal
@@ -18,7 +19,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +136,13 @@ def limit_memory() -> None:
 def by_mutation(fuzzer: Fuzzer, seconds: float, cases: int) -> None:
     from mutate import mutate
 
-    for data in fuzzer.corpus:
-        fuzzer.run(data)
     end = time.monotonic() + seconds
     while time.monotonic() < end and (cases == 0 or fuzzer.cases < cases):
         fuzzer.run(mutate(fuzzer.rng.choice(fuzzer.corpus), fuzzer.rng, fuzzer.corpus))
 
 
 def by_coverage(fuzzer: Fuzzer, seconds: float, cases: int) -> None:
-    """libFuzzer ends the process itself, so the report comes from inside."""
+    """libFuzzer does not return, so the report comes from inside."""
     from mutate import mutate
 
     def mutator(data: bytes, max_size: int, seed: int) -> bytes:
@@ -153,15 +152,20 @@ def by_coverage(fuzzer: Fuzzer, seconds: float, cases: int) -> None:
         return mutate(data, rng, fuzzer.corpus)[:max_size]
 
     def one(data: bytes) -> None:
-        fuzzer.run(data)
-        if time.monotonic() > end or fuzzer.cases == cases:
-            raise KeyboardInterrupt
+        try:
+            fuzzer.run(data)
+            if time.monotonic() < end and fuzzer.cases != cases:
+                return
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+        fuzzer.report()
+        os._exit(1 if fuzzer.findings else 0)
 
     found = HERE / "findings" / "corpus" / fuzzer.target  # inputs that reach new code, beside the ones that are kept
     found.mkdir(parents=True, exist_ok=True)
-    flags = ["-rss_limit_mb=0", f"-timeout={4 * PATIENCE}", "-max_len=20000", "-print_final_stats=1", "-verbosity=1"]
+    flags = ["-rss_limit_mb=0", f"-timeout={4 * PATIENCE}", "-max_len=20000", "-handle_int=0"]
     arguments = [sys.argv[0], *flags, f"-seed={fuzzer.rng.randrange(1, 2**31)}", str(found)]
-    atheris.Setup(arguments + [str(HERE / "corpus" / fuzzer.target)], one, custom_mutator=mutator)
+    atheris.Setup([*arguments, str(HERE / "corpus" / fuzzer.target)], one, custom_mutator=mutator)
     end = time.monotonic() + seconds
     atheris.Fuzz()
 
@@ -183,13 +187,12 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    targets.tiny_graph()
     fuzzer = Fuzzer(options.target, options.seed)
+    for data in fuzzer.corpus:  # imports what readers import late, before time and memory are limited
+        targets.attempt(options.target, data)
     limit_memory()
-    try:
+    with suppress(KeyboardInterrupt):
         (by_coverage if guided else by_mutation)(fuzzer, options.seconds, options.cases)
-    except KeyboardInterrupt:
-        pass
     fuzzer.report()
     sys.exit(1 if fuzzer.findings else 0)
 

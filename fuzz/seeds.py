@@ -132,7 +132,8 @@ def csv_seeds() -> dict[str, bytes]:
         "labels": join({"nodes.csv": b"id,label,height\nann,a,1.5\nbob,b,1.8\ncy,,0\n", "edges.csv": edges}),
         "splits": join(
             {
-                "nodes.csv": b'\xef\xbb\xbfid,x,split,y,label\r\n"ann",1,train,0,1\r\nbob,0,val,2,0\r\ncy,-1e-3,test,0,10\r\n',
+                "nodes.csv": b'\xef\xbb\xbfid,x,split,y,label\r\n"ann",1,train,0,1\r\n'
+                b"bob,0,val,2,0\r\ncy,-1e-3,test,0,10\r\n",
                 "edges.csv": b"target,weight,source\nann,0.5,bob\nbob,2e3,cy\n",
             }
         ),
