@@ -154,7 +154,9 @@ class Arrays {
     };
 
     static int64_t count(const std::vector<int64_t>& x) { return static_cast<int64_t>(x.size()); }
-    static int64_t extent(const Matrix<S>& x) { return x.data && x.rows > 0 ? (x.rows - 1) * x.stride + x.width : 0; }
+    // Scalars from the first to the last.
+    static int64_t size(const Matrix<S>& x) { return x.rows > 0 ? (x.rows - 1) * x.stride + x.width : 0; }
+    static int64_t extent(const Matrix<S>& x) { return x.data ? size(x) : 0; }
     // Whether the argument at hand is the one to be wrong.
     bool here() { return allowed_ && at_++ == header_.fault_at % 40 && fault_ != Fault::none; }
 
@@ -185,7 +187,7 @@ class Arrays {
         Matrix<S> x{nullptr, rows, width, width + gap};
         if (missing) return x;
         const int64_t offset = header_.gaps / 64 % 2;  // numbers need not begin on 16 bytes
-        memory_.emplace_back(std::malloc((extent(x) + offset) * sizeof(S)));
+        memory_.emplace_back(std::malloc((size(x) + offset) * sizeof(S)));
         x.data = static_cast<S*>(memory_.back().get()) + offset;
         return x;
     }
