@@ -45,7 +45,7 @@ def kernel_seeds() -> dict[str, bytes]:
     rng = random.Random(0)
     for name, op in OPERATORS.items():
         for number in range(24 if name == "dna" else 8):
-            size = rng.randrange(1, 18) + (204 if number % 8 == 7 else 0)
+            size = rng.randrange(1, 18) + (238 if number % 8 == 7 else 0)
             square = number % 3 == 0
             case = {
                 "op": op, "type": number % 2, "isa": number % 3, "threads": rng.randrange(256), "graph": number % 16,

@@ -21,8 +21,8 @@ struct Edges {
 };
 
 inline int64_t nodes_of(uint8_t byte) {
-    if (byte < 200) return byte % 18;
-    return byte < 250 ? byte - 140 : 300;  // more than one block of rows; more than one chunk of weight gradients
+    if (byte < 240) return byte % 18;
+    return byte < 252 ? byte - 180 : 300;  // more than one block of rows; more than one chunk of weight gradients
 }
 
 inline Edges make_edges(const Header& header, int64_t rows, int64_t cols) {
@@ -32,7 +32,7 @@ inline Edges make_edges(const Header& header, int64_t rows, int64_t cols) {
     Random random(header.number());
     int64_t count = header.edges % 100;
     const int kind = header.graph % 8;
-    if (kind >= 6) count = jj::kChunkEdges - 40 + header.edges * 8;  // a hub may need more than one piece
+    if (kind >= 6) count = jj::kChunkEdges - 40 + header.edges * 6;  // a hub may need more than one piece
     if (kind == 0 || rows == 0 || cols == 0) count = 0;
     std::vector<std::pair<int64_t, int64_t>> ends;
     for (int64_t e = 0; e < count; ++e) {
