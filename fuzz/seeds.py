@@ -11,18 +11,21 @@ import random
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from parts import join  # noqa: E402 - found beside this file
 from scipy.sparse import csr_matrix  # noqa: E402
-from targets import CONFIG, PROTOCOL, tiny_graph  # noqa: E402
 
 from justjump.nn import ModelConfig  # noqa: E402
-from justjump.train import Protocol, fit  # noqa: E402
+from justjump.train import fit  # noqa: E402
+from justjump.train.checkpoint import save_state  # noqa: E402
+from parts import join  # noqa: E402 - found beside this file
+from targets import CONFIG, PROTOCOL, tiny_graph  # noqa: E402
 
 # Names of the bytes, in the order of fuzz/kernels/header.h.
 FIELDS = (
@@ -97,19 +100,18 @@ def npz_seeds() -> dict[str, bytes]:
     return seeds
 
 
-class _OldPickler(pickle._Pickler):  # type: ignore[name-defined]  # the one in Python, which can be extended
-    """Bytes as strings of Python 2, in which the published files are written."""
-
-    def save_bytes(self, value: bytes) -> None:
-        self.write(pickle.BINSTRING + len(value).to_bytes(4, "little") + value)
-        self.memoize(value)
-
-    dispatch = pickle._Pickler.dispatch | {bytes: save_bytes}  # type: ignore[attr-defined]
-
-
 def _pickled(value: object, protocol: int) -> bytes:
+    """A pickle; below protocol 3 with bytes as strings of Python 2, in which the published files are written."""
+
+    def save_bytes(pickler: Any, content: bytes) -> None:
+        pickler.write(pickle.BINSTRING + len(content).to_bytes(4, "little") + content)
+        pickler.memoize(content)
+
     file = io.BytesIO()
-    (_OldPickler if protocol < 3 else pickle.Pickler)(file, protocol).dump(value)
+    pickler: Any = pickle._Pickler(file, protocol)  # the one in Python, which can be changed
+    if protocol < 3:
+        pickler.dispatch = {**pickler.dispatch, bytes: save_bytes}
+    pickler.dump(value)
     return file.getvalue()
 
 
@@ -161,21 +163,15 @@ def run_seeds() -> dict[str, bytes]:
 
 def _stopped_state() -> bytes:
     """The state of a run after its first epoch."""
-    import justjump.train.loop as loop
-
     kept: list[bytes] = []
-    save = loop.save_state
     with tempfile.TemporaryDirectory() as folder:
 
-        def keep(*arguments: object) -> None:
-            save(*arguments)  # type: ignore[arg-type]
+        def keep(*arguments: Any) -> None:
+            save_state(*arguments)
             kept.append(Path(folder, "state.safetensors").read_bytes())
 
-        loop.save_state = keep
-        try:
-            fit(tiny_graph(), CONFIG, Protocol(max_epochs=2), output=folder)
-        finally:
-            loop.save_state = save
+        with patch("justjump.train.loop.save_state", keep):
+            fit(tiny_graph(), CONFIG, PROTOCOL, output=folder)
     return kept[0]
 
 

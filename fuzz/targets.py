@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from parts import split
 
 from justjump.data import DataError, Graph, read_graph
 from justjump.data.planetoid import read_planetoid
 from justjump.files import FileError
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, TrainingError, fit
+from parts import split
 
 OWN_ERRORS = (DataError, RunError, TrainingError, FileError)
 CONFIG = ModelConfig("dna", layers=1, hidden=4, heads=2, groups=2)
