@@ -6,7 +6,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --dis
 KERNELS := $(shell find csrc -name '*.cpp' -o -name '*.h')
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(KERNELS)
 
-.PHONY: help demo lint check test setup docs bench dist sanitize clean
+.PHONY: help demo lint check test setup docs bench dist sanitize fuzz clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -49,6 +49,17 @@ sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and und
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=build/sanitized:tests $(BIN)/python scripts/sanitized_tests.py
 
+SECONDS ?= 60
+FUZZERS ?= kernels npz planetoid csv run threads
+FUZZ_CXX ?= $(firstword $(foreach version,14 15 16 17 18 19,$(shell command -v clang++-$(version))) clang++)
+
+fuzz: $(VENV)/.fuzz-installed  ## fuzz readers, kernels and threads: SECONDS=60 for each of FUZZERS="csv run ..."
+ifneq ($(filter kernels threads,$(FUZZERS)),)
+	@mkdir -p build && $(BIN)/cmake -S . -B build/fuzz -G Ninja -DJUSTJUMP_FUZZ=ON -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) > build/fuzz-cmake.log
+	@$(BIN)/cmake --build build/fuzz
+endif
+	@$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(FUZZERS)
+
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -66,3 +77,8 @@ $(VENV)/.test-installed: $(VENV)/.created $(SOURCES)
 	@echo "Installing justjump and what its tests need into $(VENV) (the first time takes a few minutes)"
 	@$(PIP) --editable '.[test]'
 	@touch $(VENV)/.installed $@
+
+# Coverage guides the fuzzers of the readers where there is a wheel of atheris; else they mutate the corpus as it is.
+$(VENV)/.fuzz-installed: $(VENV)/.test-installed
+	@$(PIP) 'atheris>=3' || echo "no atheris for this Python: readers are fuzzed without coverage"
+	@touch $@

@@ -1,0 +1,191 @@
+"""Make the seeds of the corpus: small valid files, and named bytes for each operator of the kernels.
+
+python fuzz/seeds.py
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from scipy.sparse import csr_matrix  # noqa: E402
+
+from justjump.nn import ModelConfig  # noqa: E402
+from justjump.train import fit  # noqa: E402
+from justjump.train.checkpoint import save_state  # noqa: E402
+from parts import join  # noqa: E402 - found beside this file
+from targets import CONFIG, PROTOCOL, tiny_graph  # noqa: E402
+
+# Names of the bytes, in the order of fuzz/kernels/header.h.
+FIELDS = (
+    "op", "type", "isa", "threads", "fault", "fault_at", "values", "seed0", "seed1", "seed2", "seed3", "graph", "rows",
+    "cols", "edges", "heads", "channels", "groups", "steps", "flags0", "flags1", "dropout", "gaps",
+)  # fmt: skip
+OPERATORS = {"layout": 0, "dropout": 1, "grouped": 2, "spmm": 3, "gat": 4, "order": 5, "dna": 6}
+
+
+def kernel_case(**values: int) -> bytes:
+    """The bytes of a case by name; those not named are zero."""
+    unknown = set(values) - set(FIELDS)
+    if unknown:
+        raise ValueError(f"there is no byte {sorted(unknown)[0]}: choose from {', '.join(FIELDS)}")
+    return bytes(values.get(name, 0) for name in FIELDS)
+
+
+def kernel_seeds() -> dict[str, bytes]:
+    seeds = {}
+    rng = random.Random(0)
+    for name, op in OPERATORS.items():
+        for number in range(24 if name == "dna" else 8):
+            size = rng.randrange(1, 18) + (238 if number % 8 == 7 else 0)
+            square = number % 3 == 0
+            case = {
+                "op": op, "type": number % 2, "isa": number % 3, "threads": rng.randrange(256), "graph": number % 16,
+                "rows": size, "cols": size if square else rng.randrange(18), "edges": rng.randrange(100),
+                "heads": number % 11, "channels": rng.randrange(11), "groups": rng.randrange(8), "steps": number % 6,
+                "flags0": rng.randrange(256), "flags1": rng.randrange(256), "dropout": number % 8, "gaps": number * 7,
+                "seed0": rng.randrange(256), "seed1": rng.randrange(256),
+            }  # fmt: skip
+            seeds[f"{name}-{number}"] = kernel_case(**case)
+        for fault in range(8):
+            faulty = {"fault": 192 + fault, "fault_at": rng.randrange(12), "heads": 3, "channels": 4, "gaps": 5}
+            seeds[f"{name}-fault-{fault}"] = kernel_case(op=op, rows=5, cols=5, graph=1, edges=9, **faulty)
+    return seeds
+
+
+def _npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _csr(name: str, matrix: csr_matrix) -> dict[str, np.ndarray]:
+    shape = np.array(matrix.shape)
+    return {f"{name}_data": matrix.data, f"{name}_indices": matrix.indices, f"{name}_indptr": matrix.indptr} | {
+        f"{name}_shape": shape
+    }
+
+
+def npz_seeds() -> dict[str, bytes]:
+    adjacency = csr_matrix(np.array([[0, 1, 0], [1, 0, 1], [0, 0, 1]], dtype=np.float32))
+    weighted = csr_matrix(np.array([[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]]))
+    sparse = _csr("attr", csr_matrix(np.array([[1, 0], [0, 2], [0, 0]], dtype=np.float32)))
+    dense = {"attr_matrix": np.eye(3, dtype=np.float32)}
+    labels = {"labels": np.array([0, 1, -1])}
+    masks = {f"{role}_mask": np.arange(3) == i for i, role in enumerate(("train", "val", "test"))}
+    names = {"class_names": np.array(["a", "b"]), "node_names": np.array(["x", "y", "z"])}
+    graphs = {
+        "sparse": _csr("adj", adjacency) | sparse | labels,
+        "dense": _csr("adj", weighted) | dense | labels | names | masks,
+        "bare": _csr("adj", adjacency) | dense,
+        "empty": _csr("adj", csr_matrix((0, 0))) | {"attr_matrix": np.zeros((0, 2))},
+        "big-endian": _csr("adj", weighted) | {"attr_matrix": np.eye(3, dtype=">f8"), "labels": np.zeros(3, ">i2")},
+    }
+    seeds = {name: join({key: _npy(array) for key, array in arrays.items()}) for name, arrays in graphs.items()}
+    for name in ("sparse", "dense"):
+        file = io.BytesIO()
+        (np.savez if name == "sparse" else np.savez_compressed)(file, **graphs[name])
+        seeds[f"{name}-archive"] = file.getvalue()
+    return seeds
+
+
+def _pickled(value: object, protocol: int) -> bytes:
+    """A pickle; below protocol 3 with bytes as strings of Python 2, in which the published files are written."""
+
+    def save_bytes(pickler: Any, content: bytes) -> None:
+        pickler.write(pickle.BINSTRING + len(content).to_bytes(4, "little") + content)
+        pickler.memoize(content)
+
+    file = io.BytesIO()
+    pickler: Any = pickle._Pickler(file, protocol)  # the one in Python, which can be changed
+    if protocol < 3:
+        pickler.dispatch = {**pickler.dispatch, bytes: save_bytes}
+    pickler.dump(value)
+    return file.getvalue()
+
+
+def planetoid_seeds() -> dict[str, bytes]:
+    allx = csr_matrix(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
+    tx = csr_matrix(np.array([[0, 1]], dtype=np.float32))
+    ally, ty = np.eye(3, 2, dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
+    graph = {0: [1, 2], 1: [0], 2: [0, 3], 3: [2, 2]}
+    content = {"allx": allx, "ally": ally, "tx": tx, "ty": ty, "graph": graph}
+    seeds = {}
+    for protocol in (0, 2, 4):
+        files = {name: _pickled(value, protocol) for name, value in content.items()}
+        seeds[f"protocol-{protocol}"] = join(files | {"test.index": b"3\n"})
+    return seeds
+
+
+def csv_seeds() -> dict[str, bytes]:
+    edges = b"source,target\nann,bob\nbob,cy\ncy,cy\n"
+    return {
+        "labels": join({"nodes.csv": b"id,label,height\nann,a,1.5\nbob,b,1.8\ncy,,0\n", "edges.csv": edges}),
+        "splits": join(
+            {
+                "nodes.csv": b'\xef\xbb\xbfid,x,split,y,label\r\n"ann",1,train,0,1\r\n'
+                b"bob,0,val,2,0\r\ncy,-1e-3,test,0,10\r\n",
+                "edges.csv": b"target,weight,source\nann,0.5,bob\nbob,2e3,cy\n",
+            }
+        ),
+        "quotes": join(
+            {"nodes.csv": b'id,"a ""b"""\n"x,1",3\n"y\nz",4\n', "edges.csv": b'source,target\n"x,1","y\nz"\n'}
+        ),
+    }
+
+
+def run_seeds() -> dict[str, bytes]:
+    seeds = {}
+    configs = {
+        "dna": CONFIG,
+        "gat-lstm": ModelConfig("gat", layers=1, hidden=4, heads=2, groups=1, jump="lstm"),
+        "gcn": ModelConfig("gcn", layers=1, hidden=2, groups=1, jump="concat", update="gru"),
+    }
+    for name, config in configs.items():
+        with tempfile.TemporaryDirectory() as folder:
+            fit(tiny_graph(), config, PROTOCOL, output=folder)
+            paths = (Path(folder, "run.json"), Path(folder, "model.safetensors"))
+            seeds[name] = join({path.name: path.read_bytes() for path in paths})
+    seeds["stopped"] = join({"state.safetensors": _stopped_state()})
+    return seeds
+
+
+def _stopped_state() -> bytes:
+    """The state of a run after its first epoch."""
+    kept: list[bytes] = []
+    with tempfile.TemporaryDirectory() as folder:
+
+        def keep(*arguments: Any) -> None:
+            save_state(*arguments)
+            kept.append(Path(folder, "state.safetensors").read_bytes())
+
+        with patch("justjump.train.loop.save_state", keep):
+            fit(tiny_graph(), CONFIG, PROTOCOL, output=folder)
+    return kept[0]
+
+
+def main() -> None:
+    makers = {
+        "kernels": kernel_seeds, "npz": npz_seeds, "planetoid": planetoid_seeds, "csv": csv_seeds, "run": run_seeds,
+    }  # fmt: skip
+    for target, make in makers.items():
+        folder = HERE / "corpus" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in make().items():
+            (folder / name).write_bytes(data)
+        print(f"{target}: {len(list(folder.iterdir()))} inputs in {folder.name}")
+
+
+if __name__ == "__main__":
+    main()
