@@ -172,7 +172,7 @@ def test_a_save_that_is_cut_off_leaves_the_old_run_or_the_new_one(
         for number in range(count):
             folder = tmp_path / f"{function}-{number}"
             other.save(folder)
-            real, called = getattr(saved, function), []
+            real, called = getattr(saved, function), list[None]()
 
             def cut_off(*arguments: Any, real: Any = real, called: Any = called, last: int = number) -> None:
                 if len(called) == last:
