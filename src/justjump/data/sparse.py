@@ -104,7 +104,7 @@ def simplify(
         position = np.concatenate([position, position])
     key = source * num_nodes + target
     if weight is None:
-        key.sort()  # several times as fast as np.unique, which hashes the keys first
+        key.sort()  # several times as fast as np.unique
         unique = key[np.diff(key, prepend=-1) != 0]
     else:
         order = np.argsort(key, kind="stable")
