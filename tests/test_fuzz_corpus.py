@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(not FUZZ.is_dir(), reason="the fuzzers come with
 
 def _inputs(kind: str) -> list[object]:
     paths = [path for target in READERS for path in sorted((FUZZ / kind / target).glob("*"))]
-    quick = [path for path in paths if not path.name.startswith("slow-")]
-    return [pytest.param(path, id=f"{path.parent.name}-{path.name}") for path in quick]
+    return [pytest.param(path, id=f"{path.parent.name}-{path.name}") for path in paths]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ OF_THE_PROJECT = {
     "test_dist.py": "the sdist and the wheel",
     "test_docs.py": "the site",
     "test_embed_cora.py": "scripts/embed_cora.py",
+    "test_fuzz_corpus.py": "the corpus of the fuzzers",
     "test_install.py": "an installation without a compiler",
     "test_mirror.py": "the tests",
     "test_readme.py": "README.md",
@@ -27,6 +28,7 @@ WITHOUT_A_TEST = {
     "data/arrays.py": "the arrays of an .npz file: test_npz.py",
     "data/errors.py": "one class without behaviour",
     "data/pickles.py": "what a Planetoid file may hold: test_planetoid.py",
+    "experiments/orphans.py": "the end of a worker whose parent was killed: test_local.py",
     "train/errors.py": "classes without behaviour",
     "train/saved.py": "the files of a run: test_run.py and test_checkpoint.py",
 }

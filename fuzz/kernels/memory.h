@@ -15,12 +15,6 @@ namespace fuzz {
 using jj::Index;
 using jj::Matrix;
 
-// Whether faults are made, too, that are known not to be refused yet: fuzz/known/README.md.
-inline bool seek_known() {
-    static const bool known = std::getenv("FUZZ_KNOWN") != nullptr;
-    return known;
-}
-
 enum class Fault { none, more_rows, fewer_rows, wider, narrower, overlapping, missing, gap, scalar, count };
 
 struct Free {
@@ -98,13 +92,13 @@ class Arrays {
         }
         return {memory_.back().get(), count(values), stated};
     }
-    // A number of the case, or an impossible one in its place. Those beyond what can be multiplied are a known finding.
+    // A number of the case, or an impossible one in its place.
     int64_t scalar(int64_t value) {
         constexpr int64_t top = std::numeric_limits<int64_t>::max();
         constexpr int64_t impossible[] = {0, -1, -1000, top, top / 2 + 2, int64_t(1) << 60};
         if (!here() || fault_ != Fault::scalar) return value;
         broken_ = true;
-        return impossible[header_.seed[0] % (seek_known() ? 6 : 3)];
+        return impossible[header_.seed[0] % 6];
     }
     // Whether a list of arrays is to miss its last.
     bool too_short() {
