@@ -69,7 +69,7 @@ class GATConv(nn.Module):
         adj = Adjacency.build(edge_index, num_nodes=x.size(0)).with_self_loops()
         value = self.lin(x)  # [N, H * C]
         source, target = (value @ self._score_matrix()).split(self.heads, dim=1)  # [N, H]
-        value = value.view(x.size(0), self.heads, -1)
+        value = value.unflatten(1, (self.heads, -1))
         dropout = self.dropout if self.training else 0.0
         target = target[: adj.shape[0]]
         out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout).flatten(1)
