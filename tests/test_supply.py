@@ -36,7 +36,7 @@ def pinned(requirements: list[Requirement], python: str) -> dict[str, str]:
     machine = {"platform_machine": "x86_64", "sys_platform": "linux", "os_name": "posix"}
     environment = {"python_version": python, "python_full_version": f"{python}.9", **machine}
     fit = [r for r in requirements if r.marker is None or r.marker.evaluate(environment)]
-    versions = {canonicalize_name(r.name): str(r.specifier) for r in fit}
+    versions: dict[str, str] = {canonicalize_name(r.name): str(r.specifier) for r in fit}
     assert len(versions) == len(fit), "one release of each"
     return versions
 
