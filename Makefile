@@ -1,12 +1,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The environment variable, unlike the option, also reaches the build of the package itself.
+# The environment variable, unlike the option, also reaches the build of a package.
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Whether pip compares what it installs with the hashes in locks. HASHES=off is for an index that serves other files of
+# the same versions; then constraints.txt alone chooses.
+HASHES ?= on
 KERNELS := $(shell find csrc -name '*.cpp' -o -name '*.h')
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(KERNELS)
+SOURCES := pyproject.toml constraints.txt locks/run.txt locks/test.txt CMakeLists.txt $(KERNELS)
 
-.PHONY: help demo lint check test setup docs bench dist sanitize fuzz clean
+.PHONY: help demo lint check test setup docs bench dist lock sanitize fuzz clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -36,10 +39,14 @@ docs: $(VENV)/.test-installed  ## build the site into build/docs
 bench: $(VENV)/.test-installed  ## measure against PyTorch Geometric, side by side
 	@$(BIN)/justjump bench $(ARGS)
 
-dist: $(VENV)/.test-installed  ## build an sdist and, from it, a wheel into dist, and check both
+dist: $(VENV)/.test-installed  ## build an sdist and, from it, a wheel into dist, check both, say what is in them
 	@rm -rf dist
-	@PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist
-	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/python -m build --no-isolation --outdir dist
+	@$(BIN)/python -m twine check --strict dist/*.tar.gz dist/*.whl
+	@$(BIN)/python scripts/provenance.py dist
+
+lock: $(VENV)/.test-installed  ## write the hashes of all that make installs into locks, for constraints.txt
+	@$(BIN)/python scripts/lock.py
 
 sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and undefined behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DJUSTJUMP_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
@@ -68,14 +75,26 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# With hashes: the locks first, so that torch finds what it needs and brings nothing but itself and libraries for GPUs.
+# Then the project. What has to be built is built by the tools of locks/run.txt.
+ifeq ($(HASHES),on)
+LOCKED := $(PIP) --require-hashes --no-deps --no-build-isolation
+REFUSED := { echo "Nothing of this lock was installed. If your index serves other files of the same versions," \
+  "HASHES=off after make installs them unchecked."; exit 1; }
+install = $(LOCKED) -r locks/run.txt || $(REFUSED)$(if $(1),; $(LOCKED) -r locks/test.txt || $(REFUSED))
+install += && $(PIP) torch && $(PIP) --no-deps --no-build-isolation --editable .
+else
+install = $(PIP) --editable '.$(1)'
+endif
+
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@echo "Installing justjump into $(VENV) (the first time takes a few minutes, most of it for torch)"
-	@$(PIP) --editable .
+	@$(call install)
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.created $(SOURCES)
 	@echo "Installing justjump and what its tests need into $(VENV) (the first time takes a few minutes)"
-	@$(PIP) --editable '.[test]'
+	@$(call install,[test])
 	@touch $(VENV)/.installed $@
 
 # Coverage guides the fuzzers of the readers where there is a wheel of atheris; else they mutate the corpus as it is.

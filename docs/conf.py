@@ -34,6 +34,7 @@ include_patterns = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 ]
 exclude_patterns = [".*", "build", "dist", "runs", "**/.ipynb_checkpoints"]
 
