@@ -16,9 +16,11 @@ OF_THE_PROJECT = {
     "test_docs.py": "the site",
     "test_embed_cora.py": "scripts/embed_cora.py",
     "test_fuzz_corpus.py": "the corpus of the fuzzers",
+    "test_guarantees.py": "the tests that docs/guarantees.md names",
     "test_install.py": "an installation without a compiler",
     "test_mirror.py": "the tests",
     "test_readme.py": "README.md",
+    "test_supply.py": "the locks, the SBOM and the provenance",
     "test_version.py": "the version in all places",
 }
 # Modules without a test file, and why they have none.
