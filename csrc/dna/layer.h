@@ -62,7 +62,7 @@ struct DnaBackward : DnaLayer<S> {
     Matrix<S> grad_edge_weight;                                 // [1, E] or none
     std::vector<Matrix<S>> grad_history;                        // T of [M, d or stride]
     Matrix<S> grad_newest;     // [N, d or stride]; none: goes to the last of the history
-    bool keep_scores = false;  // keep the gradients of the scores from one pass of backward to the next
+    bool keep_scores = false;  // folded only; the separate form always keeps its scores
 };
 
 template <class S>

@@ -75,6 +75,7 @@ def test_extend(nodes: int) -> None:
     for name, make in LAYERS.items():
         if name.startswith("dna"):
             start, layer = torch.randn(nodes, 8, requires_grad=True), make()
+            assert isinstance(layer, DNAConv)
             history = History.start(start)
             for _ in range(2):
                 layer.extend(history, NO_EDGES)

@@ -329,3 +329,26 @@ def test_slice_of_a_graph_with_wide_indices(monkeypatch: pytest.MonkeyPatch) -> 
     a, b = (dna_conv(History(x), conv.multi_head.projections, graph, 4)[1:3] for graph in (part, adj))
     assert_same(a, b)
     assert_same(gradients(a, [x])[0], gradients(b, [x])[0])
+
+
+def test_a_slice_of_a_slice_is_a_slice_of_the_whole() -> None:
+    adj = Adjacency.build(random_graph(9, 30), num_nodes=9)
+    again = adj.toward([1, 2]).toward([5])
+    assert again.whole is adj
+    assert torch.equal(again.to_dense(), adj.toward([5]).to_dense())
+
+
+def test_a_graph_does_not_change() -> None:
+    rowptr, col = torch.tensor([0, 1, 2], dtype=torch.int32), torch.tensor([1, 0], dtype=torch.int32)
+    adj = Adjacency(rowptr, col)
+    col.fill_(10**9)
+    assert adj.col.tolist() == [1, 0]
+    for name in ("rowptr", "col", "weight"):
+        with pytest.raises(AttributeError):
+            setattr(adj, name, col)
+
+
+@pytest.mark.parametrize("weight", [[float("nan"), 1.0], [-1.0, 1.0], [1, 1]])
+def test_the_constructor_checks_weights(weight: list[float]) -> None:
+    with pytest.raises((ValueError, TypeError), match="edge_weight"):
+        Adjacency(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.tensor(weight))

@@ -69,13 +69,13 @@ def test_append(history: History, x: Tensor, layout: Layout | None) -> None:
     newest = random(NODES, CHANNELS, seed=5)
     history.append(newest)
     assert torch.equal(history.newest, newest)
-    history.append(newest[:7])  # the first nodes alone: a history of these
-    assert torch.equal(history.stack(), torch.cat([x, newest[:, None], newest[:, None]], 1)[:7])
-    for bad in (newest, newest[:7, :-1], newest[:7, None]):
-        with pytest.raises(ValueError, match=r"the representation has shape .*, expected \[7, 15\]"):
+    for bad in (newest[:7], newest[:, :-1], newest[:, None]):
+        with pytest.raises(ValueError, match=r"the representation has shape .*, expected \[21, 15\]"):
             history.append(bad)
-    history.append(newest[:0])
-    assert history.stack().shape == (0, STEPS + 3, CHANNELS)
+    with pytest.raises(TypeError, match="the representation has dtype torch.bfloat16, the others have"):
+        history.append(newest.bfloat16())
+    history.append_rows(history.rows(0)[:7])  # the first nodes alone: a history of these
+    assert torch.equal(history.stack(), torch.cat([x, newest[:, None], x[:, :1]], 1)[:7])
 
 
 @pytest.mark.parametrize(

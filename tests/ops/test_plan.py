@@ -66,7 +66,7 @@ def test_scores_are_kept_up_to_a_size() -> None:
     assert choose(x, edges=border).keeps_scores
     assert not choose(x, edges=border + 1).keeps_scores
     assert choose(x, edges=2 * border, window=2).keeps_scores
-    assert not choose(x, heads=5, groups=5, edges=border + 1).keeps_scores  # padded to eight heads
+    assert not choose(torch.empty(5, 4, 125), heads=5, groups=5, edges=border + 1).keeps_scores  # padded to eight heads
     assert not choose(x.double(), edges=border).keeps_scores
     assert choose(x, groups=1, edges=10 * border).keeps_scores  # the separate form has no other way
 
@@ -75,8 +75,8 @@ def test_scores_are_kept_up_to_a_size() -> None:
 def test_a_plan_prints_what_it_does() -> None:
     assert str(choose(torch.empty(5, 2, 128), groups=16, edges=10**6)) == (
         "folded: the history itself is gathered per edge; the projections are applied to queries and aggregates, "
-        "because groups=16 is a multiple of heads=8: every head sees its own channels only; the history stays packed, "
-        "128 numbers per node and representation; backward computes again the gradients of the scores"
+        "because groups=16 is a multiple of heads=8: every head sees its own channels only; rows are packed, "
+        "128 numbers each; backward computes again the gradients of the scores"
     )
     assert str(choose(torch.empty(5, 2, 128), groups=1)).endswith("communities of nodes are visited together")
 

@@ -114,7 +114,7 @@ class NodeClassifier(nn.Module):
         h = conv(history if isinstance(conv, DNAConv) else former, adj)
         if self.updates:
             h = self.updates[t - 1](former[: len(h)], h)
-        history.append(torch.relu(h))
+        history.append_rows(torch.relu(h))  # of the targets, where the graph has fewer of them than sources
 
     def final(self, history: History) -> Tensor:
         """What the last linear map sees: the last of all representations, or jumping knowledge over them."""

@@ -231,7 +231,7 @@ class DNAConv(nn.Module):
         """The graph with its self-loops and coefficients."""
         aggregate: Aggregate = self.aggregate if self.normalize else "sum"
         if self._cache is not None:
-            return self._cache.normalized(aggregate, history.dtype)
+            return Adjacency.build(self._cache, None, history.num_nodes).normalized(aggregate, history.dtype)
         adj = Adjacency.build(edge_index, edge_weight, history.num_nodes)
         if self.flow == "target_to_source":
             adj = adj.flipped()

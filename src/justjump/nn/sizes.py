@@ -1,9 +1,13 @@
 """Checks of channel, head and group counts that every layer shares."""
 
+from numbers import Integral
+
 
 def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") -> None:
     """Raise ValueError unless heads and groups divide the channels, and one of them divides the other."""
     for what, value in ((name, channels), ("heads", heads), ("groups", groups)):
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(f"{what}={value!r} is of type {type(value).__name__}, expected an int")
         if value < 1:
             raise ValueError(f"{what}={value} must be at least 1")
     if channels % heads:

@@ -39,6 +39,8 @@ class Adjacency(SparseMatrix):
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
         nodes = rowptr.numel() - 1
         super().__init__((nodes, nodes), rowptr, col, weight)
+        if weight is not None:
+            check_weight(weight, self.num_edges)
 
     def _set(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
         super()._set(shape, rowptr, col, weight)
@@ -218,7 +220,11 @@ class Adjacency(SparseMatrix):
         >>> adj.toward([1])
         Adjacency(num_nodes=3, num_edges=2, toward=1)
         """
-        nodes = torch.as_tensor(nodes, device=self.device)
+        try:
+            nodes = torch.as_tensor(nodes, device=self.device)
+        except (TypeError, ValueError, RuntimeError) as error:
+            expected = f"expected node numbers [n] or a mask [{self.num_nodes}]"
+            raise ValueError(f"nodes is of type {type(nodes).__name__}, {expected}") from error
         if nodes.dtype == torch.bool and nodes.shape == (self.num_nodes,):
             nodes = nodes.nonzero()[:, 0]
         if nodes.numel() == 0 and nodes.dim() == 1:  # an empty list makes a tensor of floats
@@ -289,9 +295,12 @@ class _Slice(Adjacency):
         whole = self.whole.with_self_loops()
         if whole is self.whole:
             return self
-        if "looped" not in self._derived or self._derived["looped"].whole is not whole:
-            self._derived["looped"] = whole.toward(self.nodes)
-        return self._derived["looped"]
+        if "looped" in self._derived and self._derived["looped"].whole is whole:
+            return self._derived["looped"]
+        looped = whole.toward(self.nodes)
+        if not self._learned:
+            self._derived["looped"] = looped
+        return looped
 
     def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
         whole = self.whole.normalized(aggregate, dtype)
@@ -307,6 +316,10 @@ class _Slice(Adjacency):
         if not self._learned:
             self._derived[aggregate, dtype] = part
         return part
+
+    def toward(self, nodes: Tensor | Sequence[int]) -> Adjacency:
+        """The slice of the whole graph toward other nodes."""
+        return self.whole.toward(nodes)
 
     def flipped(self) -> Adjacency:
         raise ValueError("the edges to some nodes cannot be reversed: reverse the whole graph, then take toward(nodes)")

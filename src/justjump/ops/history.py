@@ -28,6 +28,9 @@ class History:
     """
 
     def __init__(self, x: Tensor | Sequence[Tensor]) -> None:
+        if not isinstance(x, Tensor) and not (isinstance(x, Sequence) and all(isinstance(h, Tensor) for h in x)):
+            kind = type(x).__name__
+            raise TypeError(f"a history is a tensor [num_nodes, num_layers, channels] or a list of tensors, not {kind}")
         tensors = [x] if isinstance(x, Tensor) else list(x)
         if isinstance(x, Tensor):
             if x.dim() != 3 or x.size(1) == 0:
@@ -53,17 +56,16 @@ class History:
         return cls([h])
 
     def append(self, h: Tensor) -> None:
-        """Add a representation ``[N, d]``: it becomes the newest.
-
-        One of the first n nodes alone makes it a history of these n nodes.
-        """
-        if h.dim() != 2 or h.size(0) > self.num_nodes or h.size(1) != self.channels:
+        """Add a representation ``[N, d]``: it becomes the newest."""
+        if h.shape != (self.num_nodes, self.channels):
             expected = [self.num_nodes, self.channels]
             raise ValueError(f"the representation has shape {list(h.shape)}, expected {expected}")
+        if h.dtype != self.dtype:
+            raise TypeError(f"the representation has dtype {h.dtype}, the others have {self.dtype}: convert it")
         self.append_rows(h if self._layout is None else pack(h, self._layout))
 
     def append_rows(self, rows: Tensor) -> None:
-        """Add rows in the layout of the others."""
+        """Add rows in the layout of the others. Those of the first n nodes alone make it a history of these n nodes."""
         if self._steps is not None:
             raise ValueError("a window of a history cannot grow: append to the history itself")
         if self._tensors[0].dim() == 3:
@@ -113,8 +115,6 @@ class History:
 
         With ``keep_first`` the first representation is one of them.
         """
-        if size is None or len(self) <= size:
-            return self
         return self._made(list(self._tensors), attended_steps(len(self), size, keep_first))
 
     def take(self, nodes: Tensor | None) -> History:

@@ -19,11 +19,10 @@ class SparseMatrix:
 
     The constructor validates the indices, so that operations may trust them.
 
+    A matrix does not change: operations keep with it what they compute of it. Its tensors must not be changed in place.
+
     Attributes:
         shape: ``(R, M)``
-        rowptr: ``[R + 1]`` entries of row r are ``rowptr[r] .. rowptr[r + 1]``
-        col: ``[E]`` column of each entry, ascending within a row
-        weight: ``[E]`` values in CSR order, or None where all are one
 
     >>> import scipy.sparse
     >>> SparseMatrix.from_scipy(scipy.sparse.csr_matrix([[0, 2], [1, 0], [0, 0]]))
@@ -31,22 +30,19 @@ class SparseMatrix:
     """
 
     shape: tuple[int, int]
-    rowptr: Tensor
-    col: Tensor
-    weight: Tensor | None
     _structure: dict[str, Any]
 
     def __init__(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
         _check_csr(shape, rowptr, col, weight)
-        self._set(shape, rowptr, col, weight)
+        self._set(shape, rowptr.clone(), col.clone(), weight)  # what is checked must not change any more
 
     def _set(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
         """Take indices that are known to be right."""
         # Kernels read half the index memory where 32 bits are enough.
         dtype = torch.int32 if max(*shape, col.numel()) <= INT32_MAX else torch.int64
         self.shape = shape
-        self.rowptr, self.col = rowptr.to(dtype).contiguous(), col.to(dtype).contiguous()
-        self.weight = weight
+        self._rowptr, self._col = rowptr.to(dtype).contiguous(), col.to(dtype).contiguous()
+        self._weight = weight
         self._structure = {}  # what follows from rowptr and col alone: matrices that share these share it
 
     @classmethod
@@ -70,6 +66,21 @@ class SparseMatrix:
         if weight.dtype != torch.float64:
             weight = weight.float()
         return cls.from_entries(coo.shape, torch.as_tensor(coo.row), torch.as_tensor(coo.col), weight)
+
+    @property
+    def rowptr(self) -> Tensor:
+        """``[R + 1]`` entries of row r are ``rowptr[r] .. rowptr[r + 1]``."""
+        return self._rowptr
+
+    @property
+    def col(self) -> Tensor:
+        """``[E]`` column of each entry, ascending within a row."""
+        return self._col
+
+    @property
+    def weight(self) -> Tensor | None:
+        """``[E]`` values in CSR order, or None where all are one."""
+        return self._weight
 
     @property
     def num_entries(self) -> int:

@@ -61,6 +61,9 @@ class Plan:
     @classmethod
     def choose(cls, history: History, *, edges: int, heads: int, groups: int) -> Plan:
         """The plan of a DNA layer, by its sizes, dtype and device."""
+        if heads < 1 or groups < 1 or history.channels % heads or edges < 0:
+            sizes = f"heads={heads}, groups={groups}, edges={edges}"
+            raise ValueError(f"there is no layer of {history.channels} channels with {sizes}")
         why_not = _why_not_native(history)
         if why_not:
             return cls("torch", None, keeps_scores=False, by_community=False, reason=why_not)
@@ -87,7 +90,7 @@ class Plan:
     def __str__(self) -> str:
         parts = [self.why]
         if self.layout is not None:
-            parts.append(f"the history stays packed, {self.layout.stride} numbers per node and representation")
+            parts.append(f"rows are packed, {self.layout.stride} numbers each")
             parts.append(f"backward {'keeps' if self.keeps_scores else 'computes again'} the gradients of the scores")
         if self.by_community:
             parts.append("communities of nodes are visited together")
@@ -104,7 +107,7 @@ def saved_shapes(folded: bool, layout: Layout, targets: int, sources: int, steps
 
 def _why_not_native(history: History) -> str:
     if not native.available():
-        return native.why_not()
+        return native.why_not() or "there are no native kernels"
     if history.device.type != "cpu":
         return f"the native kernels run on the CPU, not on {history.device}"
     if history.dtype not in (torch.float32, torch.float64):

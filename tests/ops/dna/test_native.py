@@ -173,7 +173,7 @@ def test_rows_that_change_before_backward_are_noticed(groups: int, monkeypatch: 
 def test_mixed_dtypes_are_refused() -> None:
     case = DnaCase()
     inputs = case.inputs()
-    with pytest.raises(TypeError, match="expected torch.float32"):
+    with pytest.raises(TypeError, match="x has dtype torch.float64, but the layer has torch.float32"):
         case.run({**inputs, "query": inputs["query"].float()})
     with pytest.raises(TypeError, match="edge_weight has dtype torch.float32, expected torch.float64"):
         case.run({**inputs, "edge_weight": inputs["edge_weight"].float()})

@@ -41,6 +41,9 @@ def dna_conv(
     """
     weight = adj.weight
     assert weight is not None
+    if attended[0].dtype != projections.query.dtype:
+        expected = projections.query.dtype
+        raise TypeError(f"x has dtype {attended[0].dtype}, but the layer has {expected}: convert one of them")
     order = adj.order if plan.by_community else None
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
     learns = any(p is not None and p.requires_grad for p in projections)
