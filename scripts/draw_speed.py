@@ -66,7 +66,7 @@ def draw(runs: list[Run]) -> Figure:
     columns = max(map(len, rows))
     figure = Figure(figsize=(16, 9), facecolor="white")
     grid = figure.add_gridspec(
-        len(rows), columns, left=0.05, right=0.985, top=0.82, bottom=0.05, hspace=0.46, wspace=0.14
+        len(rows), columns, left=0.05, right=0.985, top=0.82, bottom=0.05, hspace=0.56, wspace=0.14
     )
     for line, (names, (color, low, high)) in enumerate(zip(rows, KINDS.values(), strict=True)):
         for column, name in enumerate(names):
@@ -105,12 +105,12 @@ def draw_case(ax: Axes, name: str, runs: list[Run], color: str) -> None:
     ax.yaxis.set_major_locator(FixedLocator(TICKS))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:.0f}x"))
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_xticks([day + 0.5 for day in range(len(days))], [f"{date.fromisoformat(day):%-d %b}" for day in days])
-    ax.tick_params(length=0, labelcolor=QUIET, labelsize=11)
+    ax.set_xticks([day + 0.5 for day in range(len(days))], [f"{date.fromisoformat(day):%-d\n%b}" for day in days])
+    ax.tick_params(length=0, labelcolor=QUIET, labelsize=10)
     ax.grid(axis="y", color=LINE, lw=0.5)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
-    ax.set_title(title(CASES[name]), loc="left", color=INK, size=13, weight="bold", pad=22)
+    ax.set_title(title(CASES[name]), loc="left", color=INK, size=12, weight="bold", pad=22)
     ax.text(0, 1.04, sizes(CASES[name]), transform=ax.transAxes, color=QUIET, size=11)
 
 
@@ -127,7 +127,9 @@ def write_last(ax: Axes, x: float, ratios: list[tuple[float, str, float]]) -> No
 
 
 def title(case: Case) -> str:
-    return f"{case.kind}, {DATASETS[case.dataset].title.replace('Amazon ', '').replace('Coauthor ', '')}"
+    dataset = DATASETS[case.dataset].title.replace("Amazon ", "").replace("Coauthor ", "")
+    kind = case.kind.replace("DNA layer (edge_index)", "Drop-in").replace("(adj_t)", "adj_t")
+    return f"{kind}, {dataset}"
 
 
 def sizes(case: Case) -> str:
