@@ -11,6 +11,8 @@ from justjump.nn import DNAConv, GATConv, GCNConv, GroupedLinear, ModelConfig, N
 from justjump.nn.jump import jumping_knowledge, update_module
 from justjump.ops import Adjacency, History, SparseMatrix, native
 
+pytestmark = pytest.mark.slow  # many cases
+
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
 LOOP = torch.zeros(2, 1, dtype=torch.long)
 GRAPHS = {"no nodes": (0, NO_EDGES), "one node": (1, NO_EDGES), "one loop": (1, LOOP), "no edges": (3, NO_EDGES)}

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from justjump.nn import DNAConv, GATConv, GCNConv, GroupedLinear
 from justjump.ops import Adjacency, History, Plan, SparseMatrix, dropout, native, relu_dropout, spmm
 
+pytestmark = pytest.mark.slow  # many cases
+
 NODES, WIDTH, BROKEN = 12, 16, 3
 # A ring with chords. The layers add self-loops.
 SOURCES = torch.arange(NODES).repeat(2)
