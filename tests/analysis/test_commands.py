@@ -13,6 +13,7 @@ from justjump.analysis.subject import open_subjects
 from justjump.train import RunError
 
 
+@pytest.mark.slow
 def test_a_picture_in_three_formats_is_the_same_every_time(runs: tuple[Path, Path], tmp_path: Path) -> None:
     first = [tmp_path / f"first.{kind}" for kind in ("png", "pdf", "svg")]
     commands.influence_of_one(list(runs), None, 2, tmp_path / "first", None, False, None)
@@ -26,6 +27,7 @@ def test_a_picture_in_three_formats_is_the_same_every_time(runs: tuple[Path, Pat
     assert "(wrong)" in text
 
 
+@pytest.mark.slow
 def test_all_nodes_go_to_a_table(runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "influence.parquet"
     commands.influence_of_all(list(runs), output, None, False, None, as_json=True)
@@ -93,6 +95,7 @@ def test_names_are_printed_as_they_are(
     assert "%  [b]ann[/b]" in printed
 
 
+@pytest.mark.slow
 def test_tables_name_nodes_that_have_names(people: Path, people_run: Path, tmp_path: Path) -> None:
     commands.influence_of_all([people_run], tmp_path / "all.parquet", str(people), False, None, as_json=True)
     table = pd.read_parquet(tmp_path / "all.parquet")

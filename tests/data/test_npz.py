@@ -286,6 +286,7 @@ def test_headers_of_other_writers_are_read(path: Path) -> None:
     assert read_graph(path).labels.tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_members_that_expand_beyond_measure(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zeros = _npy("|u1", "(50000000,)", bytes(50_000_000))
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):

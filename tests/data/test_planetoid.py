@@ -222,6 +222,7 @@ def test_pickles_that_would_take_all_memory_or_time(tmp_path: Path, part: str, r
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.slow
 def test_many_neighbours_and_nodes_in_every_protocol(tmp_path: Path) -> None:
     # Enough for several batches of 1,000 numbers and, since protocol 4, several frames of 64 KiB.
     graph = {node: [node + 1] * (node % 3) for node in range(70_000)} | {0: list(range(1, 40_000)), 70_000: []}

@@ -94,6 +94,7 @@ def same_weights(a: Run, b: Run) -> bool:
     return all(torch.equal(value, theirs[name]) for name, value in a.model.state_dict().items())
 
 
+@pytest.mark.slow
 def test_every_damaged_byte_of_a_state_is_noticed(graph: Graph, tmp_path: Path) -> None:
     fit(graph, SMALL, SHORT, output=tmp_path, on_epoch=stop)
     path = tmp_path / "state.safetensors"
@@ -197,6 +198,7 @@ def power_loss() -> Any:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks files up in /proc")
 def test_a_power_failure_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     script = power_loss()

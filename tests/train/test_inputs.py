@@ -26,6 +26,7 @@ print(next(line for line in Path("/proc/self/status").read_text().splitlines() i
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak memory of one process, in /proc")
 def test_physics_and_one_dna_step_in_less_than_the_dense_features_and_pyg_take(data_dir: Path) -> None:
     command = [sys.executable, "-c", STEP, str(data_dir)]

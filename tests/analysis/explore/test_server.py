@@ -248,6 +248,7 @@ def test_what_is_not_http_is_refused(address: str, text: bytes, capfd: pytest.Ca
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_are_all_answered(app: Dash, address: str) -> None:
     body = json.dumps(_request(app, "node-contents", node_data=35, hops_value="2")).encode()
     head = f"POST {UPDATE} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -271,6 +272,7 @@ def test_half_open_connections_take_no_threads_and_the_page_stays(address: str) 
         half_open.close()
 
 
+@pytest.mark.slow
 def test_too_many_connections_make_room(app: Dash) -> None:
     small = listen(app, port=0)
     small.adj.connection_limit = 20
@@ -287,6 +289,7 @@ def test_too_many_connections_make_room(app: Dash) -> None:
     assert b" 200 OK" in answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["LONGEST_REQUEST", "LONGEST_SILENCE"])
 def test_slow_and_silent_connections_are_closed(address: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(server, limit, 0.5)
