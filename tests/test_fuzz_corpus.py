@@ -33,7 +33,7 @@ def test_readers_read_or_refuse(attempt: Callable[[str, bytes], str], path: Path
     assert attempt(path.parent.name, path.read_bytes()) in ("read", "refused")
 
 
-@pytest.mark.xfail(strict=False, reason="a known finding: fuzz/known/README.md")
+@pytest.mark.xfail(strict=True, reason="a known finding: fuzz/known/README.md")
 @pytest.mark.parametrize("path", _inputs("known"))
 def test_known_findings_of_readers(attempt: Callable[[str, bytes], str], path: Path) -> None:
     assert attempt(path.parent.name, path.read_bytes()) in ("read", "refused")

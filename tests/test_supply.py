@@ -88,7 +88,6 @@ def test_every_release_in_a_lock_has_hashes_and_nothing_else(lock: str) -> None:
 
 @pytest.mark.slow
 def test_sbom_and_provenance(tmp_path: Path) -> None:
-    pytest.importorskip("cyclonedx_py")
     files = [tmp_path / "justjump-0.tar.gz", tmp_path / "justjump-0-py3-none-any.whl"]
     for path in files:
         path.write_bytes(path.name.encode())

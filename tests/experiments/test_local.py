@@ -99,7 +99,7 @@ def test_no_event_is_lost_where_a_job_fails_here() -> None:
     assert list(collect(events)) == [1]
 
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+looks_into_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 
 SECONDS_TO_END = 2.0
 
@@ -164,6 +164,7 @@ def kill_and_count(parent: "subprocess.Popen[str]") -> tuple[int, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("guard", ["die_with_parent", "exit_after_parent"])
+@looks_into_proc
 def test_each_guard_alone_ends_the_workers_of_a_killed_parent(tmp_path: Path, guard: str) -> None:
     if guard == "die_with_parent" and sys.platform != "linux":
         pytest.skip("this guard is Linux's")
@@ -180,6 +181,7 @@ def test_each_guard_alone_ends_the_workers_of_a_killed_parent(tmp_path: Path, gu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.3, 1.0, None])
+@looks_into_proc
 def test_no_worker_of_a_killed_command_lives_on(tmp_path: Path, delay: float | None) -> None:
     """Killed some seconds after the first worker has started (its imports take longer), or while all of them train."""
     command = [sys.executable, "-m", "justjump", "train", "--dataset", "cora", "--patience", "100000"]
@@ -199,6 +201,7 @@ def test_no_worker_of_a_killed_command_lives_on(tmp_path: Path, delay: float | N
 
 
 @pytest.mark.slow
+@looks_into_proc
 def test_killed_commands_go_on_to_what_an_undisturbed_one_gives() -> None:
     script = Path(__file__).parents[2] / "scripts" / "kill_test.py"
     command = [sys.executable, str(script), "--kills", "5", "--seed", "3"]
