@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from justjump.nn import ModelConfig
-from justjump.options import check_types, command_options, documented, option
+from justjump.options import check_types, command_options, described, documented, option
 from justjump.train import Protocol
 
 
@@ -21,6 +21,7 @@ class Meal:
     salt: float = option(0.5, "How much.")
     hot: bool = option(True, "Whether it is warmed.", in_commands=False)
     guests: int | None = option(None, "Who else comes.")
+    spice: Literal["none", "hot"] = option("none", "What is added.", later=True)
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -38,7 +39,13 @@ def test_the_docstring_lists_choices() -> None:
 
 
 def test_commands_offer_all_but_what_is_for_python_alone() -> None:
-    assert [one.name for one in command_options(Meal)] == ["dish", "plates", "salt", "guests"]
+    assert [one.name for one in command_options(Meal)] == ["dish", "plates", "salt", "guests", "spice"]
+
+
+def test_options_that_joined_later_are_described_where_they_are_set() -> None:
+    usual = {"dish": "soup", "plates": 2, "salt": 0.5, "hot": True, "guests": None}
+    assert described(Meal(plates=2)) == usual
+    assert described(Meal(plates=2, spice="hot")) == usual | {"spice": "hot"}
 
 
 def test_numbers_of_other_libraries_become_python_s() -> None:

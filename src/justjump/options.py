@@ -11,9 +11,33 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 
 
-def option(default: T, help: str, *, in_commands: bool = True) -> T:
-    """A field of a dataclass with a sentence about it; commands offer it unless ``in_commands`` is False."""
-    return field(default=default, metadata={"help": help, "in_commands": in_commands})
+def option(default: T, help: str, *, in_commands: bool = True, later: bool = False) -> T:
+    """A field of a dataclass with a sentence about it.
+
+    Args:
+        default: its value where none is given
+        help: one sentence
+        in_commands: whether commands offer it
+        later: whether it joined after results were stored; see :func:`described`
+    """
+    return field(default=default, metadata={"help": help, "in_commands": in_commands, "later": later})
+
+
+def described(options: Any) -> dict[str, Any]:
+    """The options by their names, without those that joined later while they have their defaults.
+
+    The keys of stored results are hashes of this. So results stay valid when a new option leaves the old behaviour as
+    its default.
+
+    >>> from justjump.nn import ModelConfig
+    >>> described(ModelConfig(layers=2))["layers"]
+    2
+    """
+    return {
+        one.name: getattr(options, one.name)
+        for one in fields(options)
+        if not (one.metadata["later"] and getattr(options, one.name) == one.default)
+    }
 
 
 def command_options(kind: Any) -> list[Field[Any]]:

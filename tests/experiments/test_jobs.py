@@ -33,6 +33,14 @@ def test_the_key_is_that_of_the_result() -> None:
     assert len({job.key, *(other.key for other in others)}) == 5
 
 
+def test_keys_of_stored_results_do_not_change() -> None:
+    """Options that join later must leave the keys of all former jobs as they are: ``option(..., later=True)``."""
+    first = Job(GraphSpec("cora"), ModelConfig(), Protocol(), seed=0)
+    second = Job(GraphSpec("cora"), ModelConfig("gcn", layers=2, jump="pool"), Protocol(patience=20), seed=3)
+    assert first.key == "745b5eb9dfda201aa368908f4f198fed"
+    assert second.key == "f9c3909557596885903843911fd792d7"
+
+
 def test_a_job_trains_saves_and_logs(tmp_path: Path) -> None:
     epochs: list[int] = []
     job = replace(small_job(3), output=str(tmp_path / "run"), tensorboard=str(tmp_path / "logs"))

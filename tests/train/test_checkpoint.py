@@ -20,8 +20,9 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
 from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
 from justjump.train.loop import make_optimizer, train_epoch
+from justjump.train.run import settings
 
-SETTINGS = {"seed": 0}
+SETTINGS = settings(ModelConfig(), Protocol(), seed=0, data_hash="")
 
 
 def new_state() -> State:
@@ -62,7 +63,17 @@ def test_where_there_is_no_state_nothing_changes(tmp_path: Path) -> None:
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     save_state(new_state(), SETTINGS, tmp_path)
     with pytest.raises(RunError, match="an unfinished run with other settings: choose another output folder"):
-        load_state(new_state(), {"seed": 1}, tmp_path)
+        load_state(new_state(), SETTINGS | {"seed": 1}, tmp_path)
+
+
+def test_a_state_from_before_an_option_goes_on(tmp_path: Path) -> None:
+    former = json.loads(json.dumps(SETTINGS))
+    del former["config"]["keep_first"]
+    save_state(new_state(), former, tmp_path)
+    load_state(new_state(), SETTINGS, tmp_path)
+    other = settings(ModelConfig(window=2, keep_first=True), Protocol(), seed=0, data_hash="")
+    with pytest.raises(RunError, match="an unfinished run with other settings"):
+        load_state(new_state(), other, tmp_path)
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

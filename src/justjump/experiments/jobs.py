@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from justjump.experiments.graph_spec import CACHED_GRAPHS, GraphSpec
 from justjump.nn import ModelConfig
+from justjump.options import described
 from justjump.train import Progress, Protocol, fit
 from justjump.train.inputs import Inputs, prepare
 from justjump.train.tensorboard import RunLog, run_folder
@@ -53,8 +54,8 @@ class Job:
         """What the key is the hash of, ready for JSON."""
         return {
             "dataset": self.spec.name,
-            "config": asdict(self.config),
-            "protocol": asdict(self.protocol),
+            "config": described(self.config),
+            "protocol": described(self.protocol),
             "seed": self.seed,
         }
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from justjump.files import remove_file, replace_file
 from justjump.nn import NodeClassifier
 from justjump.train.errors import RunError, first_line
+from justjump.train.run import saved_settings
 
 STATE_FILE = "state.safetensors"
 # The digest of the file is in the file. It is taken while this stands in its place.
@@ -69,7 +70,7 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         tensors = {name: value.clone() for name, value in load(data).items()}
         metadata = _metadata(data)
         _check_digest(data, metadata)
-        if json.loads(metadata["settings"]) != settings:
+        if saved_settings(json.loads(metadata["settings"])) != settings:
             raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
         state.model.load_state_dict(_with_prefix(tensors, "model."))
         state.best = _with_prefix(tensors, "best.")

@@ -150,7 +150,7 @@ def _fields(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """The settings in a ``run.json``; options that it does not mention have their defaults."""
+    """The settings in a ``run.json`` or in a state; options that it does not mention have their defaults."""
     found = settings(ModelConfig(), Protocol(), values["seed"], values["data_hash"])
     return found | {name: found[name] | values[name] for name in ("config", "protocol")}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from justjump.files import make_folder
 from justjump.nn import ModelConfig
+from justjump.options import described
 from justjump.train.checkpoint import Progress
 from justjump.train.errors import RunError
 from justjump.train.protocol import Protocol
@@ -102,7 +103,7 @@ def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol:
     >>> run_folder("logs", "cora", ModelConfig(), Protocol(), seed=3)  # doctest: +ELLIPSIS
     'logs/cora-dna-4-128-16-8-.../seed-3'
     """
-    text = json.dumps([asdict(config), asdict(protocol)], sort_keys=True)
+    text = json.dumps([described(config), described(protocol)], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:6]
     notation = config.notation.replace("/", "-")
     return str(Path(root) / f"{graph_name}-{config.model}-{notation}-{digest}" / f"seed-{seed}")
