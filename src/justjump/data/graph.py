@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from .errors import DataError, short
+from .errors import DataError
+from .labels import Labels, Task, change_task, check_labels, check_range, integers, known
 from .sparse import canonical
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
 # The names of the masks in files and in PyTorch Geometric.
 MASK_KEYS = ("train_mask", "val_mask", "test_mask")
-_HIGHEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,13 +31,17 @@ class Graph:
     Args:
         edge_index: int64 `[2, E]`; row 0 holds sources, row 1 targets. An undirected graph holds both directions.
         features: float32 `[N, F]`; a `csr_matrix` if the data is sparse, otherwise an array.
-        labels: int64 `[N]`; -1 means unknown.
-        class_names: `[C]`.
+        labels: int64 `[N]`, the number of a class; -1 means unknown. For the tasks multilabel and regression: float32
+            `[N, K]`; NaN means unknown.
+        class_names: `[C]`; for the other tasks the names of the K labels or targets.
         name: the name of the graph in messages and tables.
         edge_weight: float32 `[E]`, not negative.
         node_names: `[N]`, the ids of the nodes in the file that they come from.
         masks: three bool arrays `[N]` that mark the training, validation and test nodes, if the data names them.
         feature_names: `[F]`, the columns of the file that the features come from.
+        task: what the labels are: "multiclass", "multilabel" or "regression".
+        batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
+            rather than nodes. `labels` and `masks` then have a row per graph.
 
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
@@ -55,28 +58,26 @@ class Graph:
     node_names: tuple[str, ...] | None = None
     masks: Masks | None = None
     feature_names: tuple[str, ...] | None = None
+    task: Task = "multiclass"
+    batch: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         features = _checked_features(self.features)
         num_nodes = features.shape[0]
-        edge_index = _integers(self.edge_index, "edge_index")
+        edge_index = integers(self.edge_index, "edge_index")
         if edge_index.ndim != 2 or edge_index.shape[0] != 2:
             raise DataError(f"edge_index must have shape [2, E], got {list(edge_index.shape)}")
-        _check_range(edge_index, 0, num_nodes, "edge_index", f"the graph has {num_nodes} nodes")
+        check_range(edge_index, 0, num_nodes, "edge_index", f"the graph has {num_nodes} nodes")
 
-        labels = _integers(self.labels, "labels")
-        class_names = tuple(str(name) for name in self.class_names)
-        if labels.shape != (num_nodes,):
-            raise DataError(f"labels must have shape [{num_nodes}], one per node, got {list(labels.shape)}")
-        if len(set(class_names)) != len(class_names):
-            twice, count = Counter(class_names).most_common(1)[0]
-            raise DataError(f"all class_names must differ, but {short(twice)!r} is there {count} times")
-        _check_range(labels, -1, len(class_names), "labels", f"{len(class_names)} classes, -1 for unknown")
+        if self.batch is not None:
+            object.__setattr__(self, "batch", _checked_batch(self.batch, num_nodes, len(self.labels)))
+        rows = num_nodes if self.batch is None else len(self.labels)
+        labels = check_labels(Labels(self.labels, self.class_names, self.task), rows)
 
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "edge_index", edge_index)
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "class_names", class_names)
+        object.__setattr__(self, "labels", labels.values)
+        object.__setattr__(self, "class_names", labels.names)
         if self.edge_weight is not None:
             object.__setattr__(self, "edge_weight", _checked_weight(self.edge_weight, edge_index.shape[1]))
         if self.node_names is not None:
@@ -92,7 +93,7 @@ class Graph:
                     f"feature_names must name each of {features.shape[1]} features, got {len(self.feature_names)} names"
                 )
         if self.masks is not None:
-            object.__setattr__(self, "masks", _checked_masks(self.masks, num_nodes))
+            object.__setattr__(self, "masks", _checked_masks(self.masks, rows))
 
     @property
     def num_nodes(self) -> int:
@@ -105,6 +106,25 @@ class Graph:
     @property
     def num_classes(self) -> int:
         return len(self.class_names)
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs that have a label each, 1 if nodes have labels."""
+        return 1 if self.batch is None else len(self.labels)
+
+    @cached_property
+    def labelled(self) -> np.ndarray:
+        """Which nodes (or graphs, if these have the labels) have a label: bool `[N]`."""
+        return known(self.labels)
+
+    def with_task(self, task: Task) -> Graph:
+        """The graph with its labels read for another task: classes that are called 1, 2, 5 as these numbers, ..."""
+        labels = change_task(Labels(self.labels, self.class_names, self.task), task)
+        return (
+            self
+            if task == self.task
+            else replace(self, labels=labels.values, class_names=labels.names, task=labels.task)
+        )
 
     @cached_property
     def is_undirected(self) -> bool:
@@ -124,9 +144,11 @@ class Graph:
         return len(np.unique(self.edge_index.min(axis=0) * self.num_nodes + self.edge_index.max(axis=0)))
 
     def __repr__(self) -> str:
+        graphs = "" if self.batch is None else f"{self.num_graphs:,} graphs, "
+        learned = {"multiclass": "classes", "multilabel": "labels", "regression": "targets"}[self.task]
         return (
-            f"Graph({self.name!r}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
-            f"{self.num_features:,} features, {self.num_classes} classes)"
+            f"Graph({self.name!r}: {graphs}{self.num_nodes:,} nodes, {self.num_edges:,} edges, "
+            f"{self.num_features:,} features, {self.num_classes} {learned})"
         )
 
     @classmethod
@@ -157,21 +179,6 @@ class Graph:
         from .pyg import to_pyg
 
         return to_pyg(self)
-
-
-def _integers(values: Any, what: str) -> np.ndarray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu" and array.size:
-        raise DataError(f"{what} must hold integers, got {array.dtype}: convert with .astype('int64')")
-    if array.dtype == np.uint64 and array.size and array.max() > _HIGHEST:
-        raise DataError(f"{what} must hold numbers below 2^63, got {array.max()}")
-    return array.astype(np.int64)
-
-
-def _check_range(values: np.ndarray, low: int, high: int, what: str, why: str) -> None:
-    if values.size and not low <= values.min() <= values.max() < high:
-        bad = values[(values < low) | (values >= high)][0]
-        raise DataError(f"{what} must lie in {low}..{high - 1} ({why}), got {bad}")
 
 
 def _checked_features(features: Any) -> csr_matrix | np.ndarray:
@@ -217,6 +224,14 @@ def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:
     if not good.all():
         edge = np.flatnonzero(~good)[0]
         raise DataError(f"edge_weight must be finite and not negative, but edge {edge} has {weight[edge]:g}")
+    return checked
+
+
+def _checked_batch(batch: Any, num_nodes: int, num_graphs: int) -> np.ndarray:
+    checked = integers(batch, "batch")
+    if checked.shape != (num_nodes,) or (np.diff(checked) < 0).any():
+        raise DataError(f"batch must be {num_nodes} numbers of graphs in ascending order, got shape {checked.shape}")
+    check_range(checked, 0, num_graphs, "batch", f"there are labels for {num_graphs} graphs")
     return checked
 
 

@@ -11,8 +11,11 @@ from scipy.sparse import csr_matrix
 from .arrays import Arrays
 from .errors import DataError, short
 from .graph import Graph, Masks, check_mask
+from .labels import Labels, find_labels
 from .sparse import canonical, check_form, check_steps, checked_csr, simplify
 from .splits import ROLES
+
+MOST_LABELS = 100_000  # of a node
 
 
 def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> Graph:
@@ -60,16 +63,16 @@ def _read(file: Arrays, directed: bool, binary: bool) -> Graph:
 
     labels = _labels(file, rows)
     class_names = None if binary else _names(file, "class_names")
-    if class_names is None:
-        highest = int(labels.max(initial=-1))
+    if class_names is None and labels.task == "multiclass":
+        highest = int(labels.values.max(initial=-1))
         if highest >= max(rows, 1):
             raise DataError(f"labels must count from 0, got {highest} for {rows} nodes: renumber the classes from 0")
-        class_names = tuple(str(label) for label in range(highest + 1))
     return Graph(
         edge_index=edge_index,
         features=features,
-        labels=labels,
-        class_names=class_names,
+        labels=labels.values,
+        class_names=class_names or labels.names,
+        task=labels.task,
         edge_weight=weight,
         node_names=None if binary else _names(file, "node_names", rows),
         masks=None if binary else _masks(file, rows),
@@ -102,15 +105,18 @@ def _features(file: Arrays, rows: int) -> csr_matrix | np.ndarray:
     return file["attr_matrix"]
 
 
-def _labels(file: Arrays, rows: int) -> np.ndarray:
+def _labels(file: Arrays, rows: int) -> Labels:
     if "labels" not in file:
-        return np.full(rows, -1)
+        return Labels(np.full(rows, -1), (), "multiclass")
     header = file.header("labels")
-    if header.dtype.kind not in "iu":
-        raise DataError(f"labels must be integers (-1 for unknown), got {header.dtype}")
-    if header.shape != (rows,):
-        raise DataError(f"labels must have shape [{rows}], one per node, got {short(header.shape)}")
-    return file["labels"]
+    if header.dtype.kind not in "iufb":
+        raise DataError(f"labels must be numbers (-1 or NaN for unknown), got {header.dtype}")
+    if header.ndim not in (1, 2) or header.shape[0] != rows or header.size > rows * MOST_LABELS:
+        raise DataError(
+            f"labels must have shape [{rows}], one per node, or [{rows}, K] with K up to {MOST_LABELS:,}, "
+            f"got {short(header.shape)}"
+        )
+    return find_labels(file["labels"])
 
 
 def _names(file: Arrays, key: str, count: int | None = None) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from .errors import DataError
 from .graph import MASK_KEYS, Graph
+from .labels import Labels, find_labels
 
 
 def from_pyg(data: Data) -> dict[str, Any]:
@@ -23,12 +24,13 @@ def from_pyg(data: Data) -> dict[str, Any]:
     if data.x is None:
         raise DataError("data.x is missing: give every node features, or use torch.eye(num_nodes)")
     edge_index, edge_weight = _edges(data)
-    labels, class_names = _labels(data)
+    labels = _labels(data)
     return {
         "edge_index": edge_index,
         "features": _features(data.x),
-        "labels": labels,
-        "class_names": class_names,
+        "labels": labels.values,
+        "class_names": labels.names,
+        "task": labels.task,
         "edge_weight": edge_weight,
         "masks": _masks(data),
     }
@@ -104,19 +106,10 @@ def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
     return np.stack([source, target]), weight
 
 
-def _labels(data: Data) -> tuple[np.ndarray, tuple[str, ...]]:
+def _labels(data: Data) -> Labels:
     if data.y is None:
-        return np.full(data.x.size(0), -1), ()
-    y = _array(torch.as_tensor(data.y))
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.dtype.kind not in "iub" or y.ndim != 1:
-        raise DataError(
-            f"data.y must hold one class number per node (-1 for unknown), got {y.dtype} of shape {list(y.shape)}: "
-            "convert one-hot labels with .argmax(dim=1)"
-        )
-    y = y.astype(np.int64)
-    return y, tuple(str(label) for label in range(max(int(y.max(initial=-1)) + 1, 0)))
+        return Labels(np.full(data.x.size(0), -1), (), "multiclass")
+    return find_labels(_array(torch.as_tensor(data.y)))
 
 
 def _masks(data: Data) -> tuple[np.ndarray, ...] | None:

@@ -34,13 +34,13 @@ class Split:
             if not len(getattr(self, role)):
                 raise DataError(f"the split has no {role} nodes: training needs some")
 
-    def check(self, labels: np.ndarray) -> None:
-        """Raise a `DataError` unless every node of the split exists and has a label. `labels` `[N]`, -1 = unknown."""
+    def check(self, labelled: np.ndarray) -> None:
+        """Raise a `DataError` unless every node of the split exists and has a label. `labelled` bool `[N]`."""
         nodes = np.concatenate([self.train, self.val, self.test])
-        if nodes.min() < 0 or nodes.max() >= len(labels):
-            raise DataError(f"the split holds node {nodes.max()}, but there are {len(labels)} nodes, counted from 0")
-        if (labels[nodes] < 0).any():
-            raise DataError(f"node {nodes[labels[nodes] < 0][0]} is in the split but has no label")
+        if nodes.min() < 0 or nodes.max() >= len(labelled):
+            raise DataError(f"the split holds node {nodes.max()}, but there are {len(labelled)} nodes, counted from 0")
+        if not labelled[nodes].all():
+            raise DataError(f"node {nodes[~labelled[nodes]][0]} is in the split but has no label")
 
 
 def random_split(
@@ -85,6 +85,11 @@ def random_split(
     return Split(*(np.sort(nodes).astype(np.int64) for nodes in sets))
 
 
+def strata(graph: Graph) -> np.ndarray:
+    """What a random split keeps the shares of, int64 `[N]`: the class, or one for all nodes with a label; -1 = none."""
+    return graph.labels if graph.task == "multiclass" else np.where(graph.labelled, 0, -1)
+
+
 def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     """Make a split from the masks of a graph, or from three bool arrays `[N]` (train, val, test).
 
@@ -108,7 +113,7 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
         if not mask.any():
             raise DataError(f"the {role} mask is empty: training needs nodes in it, or use a random split")
     if isinstance(graph, Graph):
-        unknown = np.flatnonzero(np.any(masks, axis=0) & (graph.labels < 0))
+        unknown = np.flatnonzero(np.any(masks, axis=0) & ~graph.labelled)
         if len(unknown):
             node = unknown[0] if graph.node_names is None else graph.node_names[unknown[0]]
             raise DataError(f"node {node} is in a mask but has no label: label it, or take it out of the masks")

@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from justjump.data import DataError, Graph, Split, random_split, split_from_masks
+from justjump.data.splits import strata
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
@@ -65,7 +66,7 @@ def fit(
     if graph.num_classes == 1:
         raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
     split = split or default_split(graph, protocol, seed)
-    split.check(graph.labels)
+    split.check(graph.labelled)
     digest = data_hash(graph, split)
     wanted = settings(config, protocol, seed, digest)
     folder = None if output is None else Path(output)
@@ -238,4 +239,4 @@ def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
     """The graph's own masks if it has some, else a random split."""
     if graph.masks is not None:
         return split_from_masks(graph)
-    return random_split(graph.labels, seed, protocol.fractions, protocol.stratified)
+    return random_split(strata(graph), seed, protocol.fractions, protocol.stratified)
