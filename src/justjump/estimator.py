@@ -14,7 +14,7 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, fit
 from justjump.train.inputs import data_hash
 from justjump.train.loop import default_split
-from justjump.train.protocol import Decay, Watch
+from justjump.train.protocol import ClassWeight, Decay, TaskOption, Watch
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -33,6 +33,7 @@ class DNAClassifier:
         learning_rate, weight_decay, decay: as in :class:`~justjump.train.Protocol`
         patience, watch, patience_start, max_epochs: as in :class:`~justjump.train.Protocol`
         normalize_features, stratified, fractions: as in :class:`~justjump.train.Protocol`
+        task, class_weight, calibrate: as in :class:`~justjump.train.Protocol`
         random_state: seed of the split, the initialisation and dropout; the same seed gives the same network
 
     Attributes:
@@ -69,6 +70,9 @@ class DNAClassifier:
         normalize_features: bool = False,
         stratified: bool = True,
         fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
+        task: TaskOption = "auto",
+        class_weight: ClassWeight = "none",
+        calibrate: bool = False,
         random_state: int = 0,
     ) -> None:
         # Stored unchanged, and checked by fit: scikit-learn's clone relies on it.
@@ -91,6 +95,9 @@ class DNAClassifier:
         self.normalize_features = normalize_features
         self.stratified = stratified
         self.fractions = fractions
+        self.task = task
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.random_state = random_state
 
     def fit(self, graph: Graph | str | object, split: Split | None = None) -> DNAClassifier:

@@ -3,8 +3,9 @@
 An option is a field of a dataclass: its type, its default and its help stand beside each other.
 """
 
+import difflib
 import inspect
-from dataclasses import Field, field, fields
+from dataclasses import Field, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -38,6 +39,24 @@ def described(options: Any) -> dict[str, Any]:
         for one in fields(options)
         if not (one.metadata["later"] and getattr(options, one.name) == one.default)
     }
+
+
+def changed(values: T, options: dict[str, Any], *kinds: Any) -> T:
+    """A dataclass with those of its fields changed that ``options`` names; the others belong to the other ``kinds``.
+
+    >>> from justjump.nn import ModelConfig
+    >>> changed(ModelConfig(), {"layrs": 2}, ModelConfig)
+    Traceback (most recent call last):
+    TypeError: there is no option 'layrs': did you mean layers?
+    """
+    names = [one.name for kind in kinds for one in fields(kind)]
+    for name in options:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+            raise TypeError(f"there is no option {name!r}: {hint}")
+    own = {one.name for one in fields(values)}  # type: ignore[arg-type]
+    return replace(values, **{name: value for name, value in options.items() if name in own})  # type: ignore[type-var]
 
 
 def command_options(kind: Any) -> list[Field[Any]]:

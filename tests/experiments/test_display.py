@@ -15,7 +15,7 @@ def done(job: int, accuracy: float = 0.8, seconds: float = 30.0, finished: bool 
 
 def test_lines_count_jobs_and_estimate_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     with RunsDisplay([small_job(seed) for seed in range(4)], [f"job {n}" for n in range(4)], workers=2) as display:
-        display(Epoch(0, epoch=1, seconds=0.3, val_accuracy=0.5))
+        display(Epoch(0, epoch=1, seconds=0.3, val_score=0.5))
         display(done(0))
         display(Failed(1, "out of\nluck"))
         display(done(2, accuracy=0.9))
@@ -30,7 +30,7 @@ def test_a_saved_run_that_took_no_epoch_was_there_before(capsys: pytest.CaptureF
     jobs = [replace(small_job(seed), output="runs") for seed in range(2)]
     with RunsDisplay(jobs, ["first", "second"], workers=1) as display:
         display(done(0))
-        display(Epoch(1, epoch=1, seconds=0.3, val_accuracy=0.5))
+        display(Epoch(1, epoch=1, seconds=0.3, val_score=0.5))
         display(done(1))
     first, second = capsys.readouterr().err.splitlines()
     assert first == "first is already there: test accuracy 80.0 after 9 epochs"
@@ -39,15 +39,15 @@ def test_a_saved_run_that_took_no_epoch_was_there_before(capsys: pytest.CaptureF
 
 def test_ctrl_c_is_answered_and_a_stopped_job_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     with RunsDisplay([small_job(0)], ["job"], workers=1) as display:
-        display(Epoch(0, epoch=1, seconds=0.3, val_accuracy=0.5))
+        display(Epoch(0, epoch=1, seconds=0.3, val_score=0.5))
         display(Stopping())
         display(done(0, finished=False))
     assert capsys.readouterr().err.startswith("stopping: running jobs end after their epoch")
-    assert display.accuracies == []
+    assert display.scores == []
 
 
 def test_the_time_left_before_a_job_has_ended() -> None:
     display = RunsDisplay([small_job(seed) for seed in range(2)], ["a", "b"], workers=1)
     assert display.left() == ""
-    display.running[0] = Epoch(0, epoch=10, seconds=600.0, val_accuracy=0.5)
+    display.running[0] = Epoch(0, epoch=10, seconds=600.0, val_score=0.5)
     assert display.left() == "3.2 h left", "a hundred epochs of a minute each, twice, without the ten that are done"

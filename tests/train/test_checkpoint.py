@@ -20,6 +20,8 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
 from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
 from justjump.train.loop import make_optimizer, train_epoch
+from justjump.train.objective import Objective
+from justjump.train.part import Part
 from justjump.train.run import settings
 
 SETTINGS = settings(ModelConfig(), Protocol(), seed=0, data_hash="")
@@ -34,7 +36,7 @@ def new_state() -> State:
 
 def step(state: State, graph: Graph) -> float:
     inputs = prepare(graph)
-    return train_epoch(state.model, state.optimizer, inputs, inputs.adj.toward([0, 1, 10]))
+    return train_epoch(state.model, state.optimizer, inputs, Part.of(inputs, np.array([0, 1, 10])), Objective())
 
 
 def test_a_state_goes_on_bit_for_bit(tiny: Graph, tmp_path: Path) -> None:
@@ -163,11 +165,11 @@ def test_what_killed_processes_left_is_removed(graph: Graph, tmp_path: Path) -> 
     for name in leftovers:
         (tmp_path / name).write_bytes(b"half")
     assert same_weights(run, fit(graph, SMALL, SHORT, output=tmp_path))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
     (tmp_path / "model.safetensors").rename(tmp_path / ".model.safetensors.next")  # killed before its last step
     assert same_weights(run, Run.load(tmp_path))
     assert same_weights(run, fit(graph, SMALL, SHORT, output=tmp_path))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
 
 
 @pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "run.json"])
@@ -194,7 +196,7 @@ def test_a_full_disk_names_the_file_and_what_to_do(
     assert not list(tmp_path.glob(".*")), "nothing half-written stays"
     monkeypatch.undo()
     assert same_weights(fit(graph, SMALL, SHORT, output=tmp_path), fit(graph, SMALL, SHORT))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
 
 
 def power_loss() -> Any:

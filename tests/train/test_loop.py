@@ -96,7 +96,7 @@ def test_patience() -> None:
 def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:
     seen: list[float] = []
     protocol = Protocol(max_epochs=20, patience=20, watch="accuracy")
-    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_accuracy[-1]))
+    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_score[-1]))
     assert run.best_epoch == 1 + int(np.argmax(seen))
 
 
@@ -133,7 +133,7 @@ def test_interrupted_run_resumes_to_the_same_bits(cora: Graph, tmp_path: Path, m
     resumed = fit(cora, config, SHORT, output=tmp_path)
     assert resumed.finished
     assert_same_run(whole, resumed)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
 
 
 def test_ctrl_c_waits_for_the_end_of_the_epoch(cora: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

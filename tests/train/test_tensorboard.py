@@ -97,7 +97,7 @@ def test_epochs_after_the_last_checkpoint_are_not_there_twice(tmp_path: Path) ->
     log, output = tmp_path / "log", tmp_path / "run"
     logged_run(log, output, stop_after=2)
     with RunLog(log) as later:  # the process died in epoch 5, its last checkpoint is of epoch 2
-        later(Progress(5, loss=[1.0] * 5, val_loss=[1.0] * 5, val_accuracy=[0.5] * 5))
+        later(Progress(5, loss=[1.0] * 5, val_loss=[1.0] * 5, val_score=[0.5] * 5))
     logged_run(log, output)
     assert steps(log, "loss/train") == [1, 2, 3, 4, 5, 6]
 

@@ -19,6 +19,8 @@ from justjump.ops import Adjacency
 from justjump.train import Protocol, prepare
 from justjump.train.inputs import Inputs
 from justjump.train.loop import make_optimizer, train_epoch
+from justjump.train.objective import Objective
+from justjump.train.part import Part
 
 Step = Callable[[], Tensor]
 ATTENTION_DROPOUT = 0.8
@@ -200,11 +202,11 @@ def _step(case: Case, side: str, graph: Graph) -> Step:
 
 
 def _our_step(model: NodeClassifier, inputs: Inputs, nodes: Tensor) -> Step:
-    optimizer, adj = make_optimizer(model, Protocol()), inputs.adj.toward(nodes)
+    optimizer, part, objective = make_optimizer(model, Protocol()), Part.of(inputs, nodes.numpy()), Objective()
 
     def step() -> Tensor:
         if model.training:
-            return torch.tensor(train_epoch(model, optimizer, inputs, adj))
+            return torch.tensor(train_epoch(model, optimizer, inputs, part, objective))
         with torch.no_grad():
             logits: Tensor = model(inputs.x, inputs.adj)
         return logits

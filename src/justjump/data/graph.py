@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,38 @@ class Graph:
         )
 
     @classmethod
+    def of(cls, graph: Any) -> Graph:
+        """A graph from what users have: a graph, a PyG `Data`, or a list of `Data` or a PyG dataset (whole graphs)."""
+        if isinstance(graph, Graph):
+            return graph
+        from .pyg import several
+
+        data = several(graph)
+        return cls.from_graphs(data) if isinstance(data, list) else cls.from_pyg(data)
+
+    @classmethod
+    def from_graphs(cls, graphs: Any, labels: Any = None, name: str = "graphs") -> Graph:
+        """Several graphs as one, with a label for each: PyG `Data` with `y` each, or graphs and their `labels`.
+
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> edge = torch.tensor([[0, 1], [1, 0]])
+        >>> Graph.from_graphs([Data(x=torch.eye(2), edge_index=edge, y=torch.tensor(number)) for number in (0, 1)])
+        Graph('graphs': 2 graphs, 4 nodes, 2 edges, 2 features, 2 classes)
+        """
+        from .join import join
+        from .pyg import labels_of_graphs
+
+        graphs = list(graphs)
+        if labels is None:
+            labels = labels_of_graphs(graphs)
+        return join(
+            [one if isinstance(one, Graph) else cls.from_pyg(_without_labels(one)) for one in graphs],
+            np.asarray(labels),
+            name,
+        )
+
+    @classmethod
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
         """Make a graph from a PyTorch Geometric `Data` object, which is not changed.
 
@@ -179,6 +212,12 @@ class Graph:
         from .pyg import to_pyg
 
         return to_pyg(self)
+
+
+def _without_labels(data: Data) -> Data:
+    data = copy(data)
+    data.y = None
+    return data
 
 
 def _checked_features(features: Any) -> csr_matrix | np.ndarray:

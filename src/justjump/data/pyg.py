@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import coo_matrix
-from torch_geometric.data import Data
+from torch_geometric.data import Data, Dataset
 
 from .errors import DataError
 from .graph import MASK_KEYS, Graph
@@ -34,6 +34,46 @@ def from_pyg(data: Data) -> dict[str, Any]:
         "edge_weight": edge_weight,
         "masks": _masks(data),
     }
+
+
+def several(graphs: Any) -> Any:
+    """The graphs of a list or of a PyG dataset; otherwise, and if it holds one graph with labels of nodes, that."""
+    if not isinstance(graphs, list | tuple | Dataset) or isinstance(graphs, Data):
+        return graphs
+    data = list(graphs)
+    if not data:
+        raise DataError("there are no graphs in the list: give at least one")
+    for number, one in enumerate(data):
+        if not isinstance(one, Data):
+            raise DataError(f"graph {number} of the list is a {type(one).__name__}, expected a PyG Data")
+    if len(data) == 1:  # a dataset such as Planetoid holds one graph, with labels for its nodes
+        return data if _is_label_of_graph(data[0]) else data[0]
+    return data
+
+
+def labels_of_graphs(graphs: list[Data]) -> np.ndarray:
+    """`[G]` or `[G, K]`: the `y` of each graph."""
+    for number, data in enumerate(graphs):
+        if data.y is None:
+            raise DataError(f"graph {number} of the list has no y: give each graph a label")
+        if not _is_label_of_graph(data):
+            raise DataError(
+                f"graph {number} of the list has {torch.as_tensor(data.y).shape[0]} labels, one per node: a list means "
+                "whole graphs with one label each. To learn the labels of nodes in several graphs, join them with "
+                "torch_geometric.data.Batch.from_data_list and pass the one Data"
+            )
+    labels = [_array(torch.as_tensor(data.y)).reshape(-1) for data in graphs]
+    for number, label in enumerate(labels):
+        if len(label) != len(labels[0]):
+            raise DataError(f"graph {number} has {len(label)} labels, graph 0 has {len(labels[0])}: all need the same")
+    rows = np.stack(labels)
+    return rows[:, 0] if rows.shape[1] == 1 else rows
+
+
+def _is_label_of_graph(data: Data) -> bool:
+    """Whether `y` is one row: a number, `[1]` or `[1, K]`; a vector `[K]` counts unless it has an entry per node."""
+    y = torch.as_tensor(data.y) if data.y is not None else torch.empty(0)
+    return y.ndim == 0 or (y.ndim <= 2 and y.shape[0] == 1) or (y.ndim == 1 and 0 < len(y) != data.num_nodes)
 
 
 def to_pyg(graph: Graph) -> Data:

@@ -9,7 +9,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job, Stopping
+from justjump.experiments.summary import test_score
 from justjump.experiments.words import count
+from justjump.train.measures import WORDS, is_share
+from justjump.train.show import shown_value
 
 # Assumed length of a job until the first one has ended.
 USUAL_EPOCHS = 100
@@ -31,7 +34,8 @@ class RunsDisplay:
         self.workers = max(1, min(workers, len(titles)))
         self.console = Console(stderr=True)
         self.running: dict[int, Epoch] = {}
-        self.accuracies: list[float] = []
+        self.scores: list[float] = []
+        self.measure = "accuracy"
         self.seconds: dict[int, float] = {}
         self.failed: set[int] = set()
         columns = (
@@ -72,9 +76,11 @@ class RunsDisplay:
             self.failed.add(event.job)
             self._say(event.job, f"failed: {' '.join(event.message.split())}")
         elif event.result["finished"]:
-            self.accuracies.append(100 * (event.result["test_accuracy"] or 0.0))
+            self.measure, score = test_score(event.result)
+            self.scores.append(score or 0.0)
             self.seconds[event.job] = event.result["seconds"]
-            outcome = f"test accuracy {self.accuracies[-1]:.1f} after {count(event.result['epochs'], 'epoch')}"
+            value = shown_value(self.measure, score)
+            outcome = f"test {WORDS[self.measure]} {value} after {count(event.result['epochs'], 'epoch')}"
             if self.is_saved[event.job] and not was_trained:
                 self._print(f"{self.titles[event.job]} is already there: {outcome}")
             else:
@@ -91,10 +97,14 @@ class RunsDisplay:
         newest = max(self.running.values(), key=lambda epoch: epoch.epoch, default=None)
         doing = "finishing"
         if newest is not None:
-            doing = f"epoch {newest.epoch}, val {100 * newest.val_accuracy:.1f} %, {self.titles[newest.job]}"
+            value = shown_value(newest.measure, newest.val_score) + " %" * is_share(newest.measure)
+            doing = f"epoch {newest.epoch}, val {value}, {self.titles[newest.job]}"
         room = max(20, self.console.width - BAR_WIDTH - OTHER_COLUMNS)
         doing = doing if len(doing) <= room else f"{doing[: room - 1]}…"
-        mean = f"test {sum(self.accuracies) / len(self.accuracies):.1f} %" if self.accuracies else ""
+        mean = ""
+        if self.scores:
+            value = shown_value(self.measure, sum(self.scores) / len(self.scores))
+            mean = f"test {value}{' %' * is_share(self.measure)}"
         mean += f", {len(self.failed)} failed" if self.failed else ""
         completed = len(self.seconds) + len(self.failed)
         self.progress.update(self.task, description=doing, completed=completed, accuracy=mean, left=self.left())

@@ -89,6 +89,7 @@ class Job:
                 output=self.output,
                 on_epoch=log.then(on_epoch),
                 inputs=inputs,
+                progress=False,
             )
             log.finish(run)
         return run.to_dict()
@@ -110,7 +111,8 @@ class Epoch:
     job: int
     epoch: int
     seconds: float
-    val_accuracy: float
+    val_score: float | None
+    measure: str = "accuracy"
 
 
 @dataclass(frozen=True)

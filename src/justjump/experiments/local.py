@@ -50,7 +50,7 @@ def run_here(jobs: Sequence[Job], on_event: OnEvent) -> bool:
 
 def _run(number: int, job: Job, on_event: OnEvent) -> Done | Failed:
     def report(progress: Progress) -> None:
-        on_event(Epoch(number, progress.epoch, progress.seconds, progress.val_accuracy[-1]))
+        on_event(Epoch(number, progress.epoch, progress.seconds, progress.val_score[-1], progress.measure))
 
     try:
         return Done(number, job.run(report))

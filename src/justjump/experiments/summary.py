@@ -1,4 +1,4 @@
-"""Accuracy over several splits."""
+"""Measures over several splits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from justjump.experiments.words import count
+from justjump.train.measures import SCORE, is_share
 
 
 class Summary(NamedTuple):
-    """Mean and sample standard deviation of the test accuracy in percent; no deviation for a single split."""
+    """Mean and sample standard deviation over splits, of shares in percent; no deviation for a single split."""
 
     mean: float
     std: float | None
@@ -18,17 +19,41 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, results: Sequence[dict[str, Any]]) -> Summary | None:
-        """From the results of finished runs; None if there are no runs, or no test nodes.
+        """The test accuracy of finished runs; None if there are no runs, or no test nodes.
 
         >>> Summary.of([{"test_accuracy": 0.85}, {"test_accuracy": 0.87}])
         Summary(mean=86.0, std=1.4142135623730951, splits=2)
         """
-        if not results or any(result["test_accuracy"] is None for result in results):
+        return cls._over([result["test_accuracy"] for result in results], 100)
+
+    @classmethod
+    def of_measure(cls, results: Sequence[dict[str, Any]], measure: str) -> Summary | None:
+        """Another measure of the test nodes; None if a run does not have it."""
+        scale = 100 if is_share(measure) else 1
+        return cls._over([result.get("measures", {}).get("test", {}).get(measure) for result in results], scale)
+
+    @classmethod
+    def _over(cls, values: Sequence[float | None], scale: float) -> Summary | None:
+        there = [scale * value for value in values if value is not None]
+        if not there or len(there) < len(values):
             return None
-        accuracies = [100 * result["test_accuracy"] for result in results]
-        std = statistics.stdev(accuracies) if len(accuracies) > 1 else None
-        return cls(statistics.fmean(accuracies), std, len(accuracies))
+        return cls(statistics.fmean(there), statistics.stdev(there) if len(there) > 1 else None, len(there))
 
     def __str__(self) -> str:
-        spread = "" if self.std is None else f" +- {self.std:.1f}"
-        return f"{self.mean:.1f}{spread} ({count(self.splits, 'split')})"
+        return f"{self.short()} ({count(self.splits, 'split')})"
+
+    def short(self, digits: int = 1) -> str:
+        spread = "" if self.std is None else f" +- {self.std:.{digits}f}"
+        return f"{self.mean:.{digits}f}{spread}"
+
+
+def test_score(result: dict[str, Any]) -> tuple[str, float | None]:
+    """The measure that stands for a run's task, and its value on the test nodes.
+
+    >>> test_score({"test_accuracy": 0.85})
+    ('accuracy', 0.85)
+    """
+    measure = SCORE[result.get("task", "multiclass")]
+    if measure == "accuracy":
+        return measure, result["test_accuracy"]
+    return measure, result["measures"]["test"][measure]

@@ -15,11 +15,14 @@ from justjump.experiments.display import RunsDisplay
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Done, Event, Failed, Job
 from justjump.experiments.local import run_here, run_in_workers, worker_count
+from justjump.experiments.report import described_labels, report
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count
 from justjump.files import make_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
+from justjump.train.loop import as_graph, check_learnable
+from justjump.train.measures import measures_of
 from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"
@@ -38,7 +41,10 @@ def train(
     as_json: bool,
 ) -> None:
     """Train on several splits, print the accuracy over them, and write it to the folder ``output``."""
-    graph = spec.load()  # an error in it shows before workers start
+    graph = as_graph(spec.load(), protocol)  # an error in it shows before workers start
+    check_learnable(graph, protocol)
+    if graph.task != "multiclass":
+        print(f"the task is {graph.task}: {described_labels(graph)}; --task chooses another", file=sys.stderr)
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if output is not None:
@@ -57,7 +63,7 @@ def train(
     if as_json:
         print(json.dumps(summary))
     elif done:
-        print(f"accuracy: {Summary.of(done) or 'there are no test nodes'}")
+        report(graph, done)
     if len(done) < splits:
         what_is_left = f"the same command goes on from {output}" if output else "nothing was saved (no --output)"
         print(f"stopped after {len(done)} of {count(splits, 'split')}: {what_is_left}", file=sys.stderr)
@@ -68,16 +74,20 @@ def _report(
     graph: Graph, config: ModelConfig, protocol: Protocol, results: Sequence[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
     summary = Summary.of(results)
+    others = {name: Summary.of_measure(results, name) for name in measures_of(graph.task)}
     return {
         "dataset": graph.name,
+        "task": graph.task,
         "accuracy_mean": summary and summary.mean,
         "accuracy_std": summary and summary.std,
+        "measures": {name: one and {"mean": one.mean, "std": one.std} for name, one in others.items()},
         "splits": len(results),
         "config": {**asdict(config), "protocol": asdict(protocol)},
         "seconds": seconds,
         "runs": [
             {key: result[key] for key in ("seed", "epochs", "best_epoch", "seconds")}
             | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
+            | {key: result[key] for key in ("measures", "confusion", "calibration", "notes")}
             for result in results
         ],
     }

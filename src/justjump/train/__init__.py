@@ -6,7 +6,7 @@ from justjump.lazy import lazy_names
 
 if TYPE_CHECKING:
     from justjump.train.checkpoint import Progress
-    from justjump.train.errors import RunError, TrainingError
+    from justjump.train.errors import RunError, TrainingError, TrainingWarning
     from justjump.train.inputs import Inputs, prepare
     from justjump.train.loop import fit
     from justjump.train.protocol import Protocol
@@ -16,7 +16,7 @@ else:
         "justjump.train",
         {
             "checkpoint": ["Progress"],
-            "errors": ["RunError", "TrainingError"],
+            "errors": ["RunError", "TrainingError", "TrainingWarning"],
             "inputs": ["Inputs", "prepare"],
             "loop": ["fit"],
             "protocol": ["Protocol"],
@@ -24,4 +24,15 @@ else:
         },
     )
 
-__all__ = ["Inputs", "Prediction", "Progress", "Protocol", "Run", "RunError", "TrainingError", "fit", "prepare"]
+__all__ = [
+    "Inputs",
+    "Prediction",
+    "Progress",
+    "Protocol",
+    "Run",
+    "RunError",
+    "TrainingError",
+    "TrainingWarning",
+    "fit",
+    "prepare",
+]

@@ -23,7 +23,10 @@ NO_DIGEST = "0" * 64
 
 @dataclass
 class Progress:
-    """How far a run is. The best epoch is the one with the best value of what patience watches."""
+    """How far a run is. The best epoch is the one with the best value of what patience watches.
+
+    ``val_score`` is the measure that stands for the task: the accuracy, if nodes have one class each.
+    """
 
     epoch: int = 0
     best_epoch: int = 0
@@ -31,7 +34,8 @@ class Progress:
     seconds: float = 0.0
     loss: list[float] = field(default_factory=list)
     val_loss: list[float] = field(default_factory=list)
-    val_accuracy: list[float] = field(default_factory=list)
+    val_score: list[float | None] = field(default_factory=list)
+    measure: str = "accuracy"  # which one the score is
 
 
 @dataclass(eq=False)
@@ -80,12 +84,18 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
             moments.setdefault(int(number), {})[moment] = value
         param_groups = state.optimizer.state_dict()["param_groups"]
         state.optimizer.load_state_dict({"state": moments, "param_groups": param_groups})
-        state.progress = Progress(**json.loads(metadata["progress"]))
+        state.progress = _progress(json.loads(metadata["progress"]))
         torch.set_rng_state(tensors["random"])
     except RunError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
         raise RunError(f"{path} cannot be read ({first_line(error)}): delete it to start the run again") from error
+
+
+def _progress(values: dict[str, Any]) -> Progress:
+    if "val_accuracy" in values:  # its name before there were other tasks
+        values["val_score"] = values.pop("val_accuracy")
+    return Progress(**values)
 
 
 def remove_state(folder: Path) -> None:

@@ -17,11 +17,15 @@ SPARSE_BELOW = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Features ``[N, F]``, graph structure and labels ``[N]`` (-1 = unknown) of one graph."""
+    """Features ``[N, F]``, graph structure and labels of one graph.
+
+    ``batch`` ``[N]`` is the number of the graph that each node belongs to, where whole graphs have labels.
+    """
 
     x: Tensor | SparseMatrix
     adj: Adjacency
     labels: Tensor
+    batch: Tensor | None = None
 
 
 def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
@@ -42,7 +46,8 @@ def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
         x = SparseMatrix.from_scipy(features.astype(np.float32))
     weight = None if graph.edge_weight is None else _tensor(graph.edge_weight)
     adj = Adjacency.build(_tensor(graph.edge_index), weight, graph.num_nodes).with_self_loops()
-    return Inputs(x, adj, _tensor(graph.labels))
+    batch = None if graph.batch is None else _tensor(graph.batch)
+    return Inputs(x, adj, _tensor(graph.labels), batch)
 
 
 def _tensor(array: np.ndarray) -> Tensor:
@@ -64,7 +69,7 @@ def _digest(graph: Graph, node_sets: list[np.ndarray]) -> str:
     features = graph.features
     arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
     arrays += [graph.edge_index, graph.labels, *node_sets]
-    arrays += [] if graph.edge_weight is None else [graph.edge_weight]
+    arrays += [array for array in (graph.edge_weight, graph.batch) if array is not None]
     names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
     digest = hashlib.sha256("\0".join(names).encode())
     for array in arrays:

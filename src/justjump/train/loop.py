@@ -2,27 +2,33 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from justjump.data import DataError, Graph, Split, random_split, split_from_masks
 from justjump.data.splits import strata
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.ops import Adjacency
+from justjump.options import changed
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.errors import RunError, TrainingError
+from justjump.train.errors import RunError, TrainingError, TrainingWarning
+from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
+from justjump.train.measures import LOWER_IS_BETTER, SCORE, Values, measure, measures_of
+from justjump.train.objective import Objective
+from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
+from justjump.train.show import EpochBar
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -37,11 +43,13 @@ def fit(
     output: str | Path | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
     inputs: Inputs | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Run:
-    """Train a node classifier.
+    """Train a network that predicts the labels of nodes, or of whole graphs.
 
     Args:
-        graph: a :class:`~justjump.data.Graph` or a PyG ``Data``
+        graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, or for whole graphs a list of them or a PyG dataset
         config: which network; the paper's DNA with g=16 by default
         protocol: how it is trained
         split: training, validation and test nodes; by default the graph's own masks, else a random split
@@ -49,22 +57,21 @@ def fit(
         output: folder to save the run in; a run that was stopped there goes on where it stopped, and a finished run
             is returned as it is
         on_epoch: called after each epoch
-        inputs: ``prepare(graph, protocol.normalize_features)``, if it exists already; runs may share it
+        inputs: ``prepare(graph, ...)``, if it exists already; runs may share it
+        progress: show a bar; by default in a terminal and in a notebook
+        options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
     >>> from justjump.data import load
-    >>> run = fit(load("cora"), ModelConfig("gcn", layers=1), Protocol(max_epochs=3))
+    >>> run = fit(load("cora"), model="gcn", layers=1, max_epochs=3)
     >>> run.epochs, run.finished
     (3, True)
     """
-    graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
-    config = config or ModelConfig()
-    protocol = protocol or Protocol()
-    if not graph.num_classes:
-        raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
-    if graph.num_classes == 1:
-        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
+    config = changed(config or ModelConfig(), options, ModelConfig, Protocol)
+    protocol = changed(protocol or Protocol(), options, ModelConfig, Protocol)
+    graph = as_graph(graph, protocol)
+    check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph.labelled)
     digest = data_hash(graph, split)
@@ -73,21 +80,30 @@ def fit(
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
     inputs = inputs or prepare(graph, protocol.normalize_features)
+    objective = Objective.of(graph, split, protocol.class_weight == "balanced")
+    odd = notes_on_data(graph, split)
+    for note in odd:
+        warnings.warn(note, TrainingWarning, stacklevel=2)
 
     keep_memory()
-    with one_torch_thread(), torch.random.fork_rng(devices=[]):
+    with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
         model = NodeClassifier(config, graph.num_features, graph.num_classes)
-        state = State(model, make_optimizer(model, protocol), {}, Progress())
+        state = State(model, make_optimizer(model, protocol), {}, Progress(measure=SCORE[graph.task]))
         state.keep_best()
         save = None
         if folder is not None:
             load_state(state, wanted, folder)
             save = partial(save_state, state, wanted, folder)
-        finished = train_until_done(state, inputs, split, protocol, save, on_epoch)
+        finished = train_until_done(state, inputs, split, protocol, objective, save, both(bar, on_epoch))
         model.load_state_dict(state.best)
-        accuracy = evaluate(model, inputs, split)
-    progress = state.progress
+        if protocol.calibrate:
+            objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
+        found = evaluate(model, inputs, graph, split, objective)
+    for note in found["notes"] if finished else ():
+        warnings.warn(note, TrainingWarning, stacklevel=2)
+    found["notes"] = (*odd, *found["notes"])
+    done = state.progress
     run = Run(
         model=model,
         graph_name=graph.name,
@@ -98,13 +114,14 @@ def fit(
         data_hash=digest,
         split_sizes=(len(split.train), len(split.val), len(split.test)),
         finished=finished,
-        epochs=progress.epoch,
-        best_epoch=progress.best_epoch,
-        train_accuracy=accuracy["train"],
-        val_accuracy=accuracy["val"],
-        test_accuracy=accuracy["test"],
-        val_loss=progress.val_loss[progress.best_epoch - 1] if progress.best_epoch else None,
-        seconds=progress.seconds,
+        epochs=done.epoch,
+        best_epoch=done.best_epoch,
+        val_loss=done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
+        seconds=done.seconds,
+        task=graph.task,
+        objective=objective,
+        split=split,
+        **found,
     )
     if folder is not None:
         run.save(folder)
@@ -146,27 +163,27 @@ def train_until_done(
     inputs: Inputs,
     split: Split,
     protocol: Protocol,
+    objective: Objective,
     save: Callable[[], None] | None,
-    on_epoch: Callable[[Progress], None] | None,
+    on_epoch: Callable[[Progress], None],
 ) -> bool:
     """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
-    train, val = (inputs.adj.toward(torch.from_numpy(part)) for part in (split.train, split.val))
+    train, val = (Part.of(inputs, rows) for rows in (split.train, split.val))
     saved = -math.inf
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()
-            loss = train_epoch(state.model, state.optimizer, inputs, train)
-            val_loss, val_accuracy = validate(state.model, inputs, val)
+            loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
+            val_loss, values = validate(state.model, inputs, val, objective, protocol.watch)
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(
                     f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
                     f"extreme feature values, or lower the learning rate (now {protocol.learning_rate})"
                 )
-            record(state, protocol, loss, val_loss, val_accuracy, time.perf_counter() - start)
+            record(state, protocol, loss, val_loss, values, time.perf_counter() - start)
             stop = is_stopped()
             try:
-                if on_epoch is not None:
-                    on_epoch(state.progress)
+                on_epoch(state.progress)
             except KeyboardInterrupt:
                 stop = True
             if save is not None and (stop or time.monotonic() - saved > SAVE_EVERY_SECONDS):
@@ -177,44 +194,47 @@ def train_until_done(
     return True
 
 
-def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, adj: Adjacency) -> float:
-    """One step on the nodes that the graph is taken toward; the loss before it."""
+def train_epoch(
+    model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, part: Part, objective: Objective
+) -> float:
+    """One step on the training nodes; the loss before it."""
     model.train()
     optimizer.zero_grad()
-    logits = model(inputs.x, adj)
-    loss = F.cross_entropy(logits, inputs.labels[adj.nodes])
+    loss = objective.loss(part.output(model, inputs), part.labels)
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.item()
 
 
 @torch.no_grad()
-def validate(model: nn.Module, inputs: Inputs, adj: Adjacency) -> tuple[float, float]:
-    """Loss and accuracy on the nodes that the graph is taken toward."""
+def validate(model: nn.Module, inputs: Inputs, part: Part, objective: Objective, watch: str) -> tuple[float, Values]:
+    """The loss, and the values of the task's score and of what patience watches."""
     model.eval()
-    logits = model(inputs.x, adj)
-    labels = inputs.labels[adj.nodes]
-    return F.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean().item()
+    output = part.output(model, inputs)
+    loss = objective.loss(output, part.labels).item()
+    score = SCORE[objective.task]
+    if score == "accuracy" and watch in ("loss", "accuracy"):  # every epoch of every run comes here: no numpy
+        return loss, {"accuracy": (output.argmax(1) == part.labels).double().mean().item()}
+    wanted = (score,) if watch in ("loss", score) else (score, watch)
+    predicted = objective.predictions(output).cpu().numpy()
+    return loss, measure(objective.task, part.labels.cpu().numpy(), predicted, only=wanted)
 
 
-@torch.no_grad()
-def evaluate(model: nn.Module, inputs: Inputs, split: Split) -> dict[str, float | None]:
-    """Accuracy on each part of a split, None where it is empty."""
-    model.eval()
-    right = (model(inputs.x, inputs.adj).argmax(1) == inputs.labels).double()
-    parts = {"train": split.train, "val": split.val, "test": split.test}
-    return {name: right[torch.from_numpy(part)].mean().item() if len(part) else None for name, part in parts.items()}
-
-
-def record(state: State, protocol: Protocol, loss: float, val_loss: float, val_accuracy: float, seconds: float) -> None:
+def record(state: State, protocol: Protocol, loss: float, val_loss: float, values: Values, seconds: float) -> None:
     """Count one epoch, and remember the weights if it is the best so far."""
     progress = state.progress
     progress.epoch += 1
     progress.seconds += seconds
     progress.loss.append(loss)
     progress.val_loss.append(val_loss)
-    progress.val_accuracy.append(val_accuracy)
-    value = -val_loss if protocol.watch == "loss" else val_accuracy
+    progress.val_score.append(values[progress.measure])
+    value = val_loss if protocol.watch == "loss" else values[protocol.watch]
+    if value is None:
+        raise TrainingError(
+            f"watch={protocol.watch!r} is not defined on these validation nodes, which are too few or all of one "
+            "class: watch the loss, or choose a split with more of them"
+        )
+    value = -value if protocol.watch in LOWER_IS_BETTER else value
     if value > progress.best_value:
         progress.best_value, progress.best_epoch = value, progress.epoch
         state.keep_best()
@@ -240,3 +260,34 @@ def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
     if graph.masks is not None:
         return split_from_masks(graph)
     return random_split(strata(graph), seed, protocol.fractions, protocol.stratified)
+
+
+def as_graph(graph: Graph | object, protocol: Protocol) -> Graph:
+    """A graph from what users have, with its labels read for the task that they name."""
+    graph = Graph.of(graph)
+    return graph if protocol.task == "auto" else graph.with_task(protocol.task)
+
+
+def check_learnable(graph: Graph, protocol: Protocol) -> None:
+    """Raise DataError if there is nothing to learn, and ValueError if patience watches what the task does not have."""
+    if not graph.num_classes:
+        raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
+    if graph.task == "multiclass" and graph.num_classes == 1:
+        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
+    if protocol.watch != "loss" and protocol.watch not in measures_of(graph.task):
+        raise ValueError(
+            f"watch={protocol.watch!r} is no measure of a {graph.task} task: choose one of loss, "
+            f"{', '.join(measures_of(graph.task))}"
+        )
+    if graph.task == "regression" and (protocol.class_weight != "none" or protocol.calibrate):
+        name = "calibrate=True" if protocol.calibrate else f"class_weight={protocol.class_weight!r}"
+        raise ValueError(f"{name} is for classes, and the labels of {graph.name} are numbers: leave it out")
+
+
+def both(bar: EpochBar, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+    def call(progress: Progress) -> None:
+        bar(progress)
+        if on_epoch is not None:
+            on_epoch(progress)
+
+    return call

@@ -7,7 +7,21 @@ from typing import Literal
 
 from justjump.options import check_types, documented, option
 
-Watch = Literal["loss", "accuracy"]
+# "loss", or one of the measures in train/measures.py
+Watch = Literal[
+    "loss",
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+    "log_loss",
+    "mae",
+    "rmse",
+    "r2",
+]
+TaskOption = Literal["auto", "multiclass", "multilabel", "regression"]
+ClassWeight = Literal["none", "balanced"]
 Decay = Literal["all", "weights"]
 
 
@@ -20,9 +34,9 @@ class Protocol:
     are stratified, and whether biases are decayed. Each of these is an option here. The dropout rates are options of
     :class:`~justjump.nn.ModelConfig`.
 
-    >>> Protocol(watch="f1")
+    >>> Protocol(decay="none")
     Traceback (most recent call last):
-    ValueError: watch='f1' is unknown: choose one of loss, accuracy
+    ValueError: decay='none' is unknown: choose one of all, weights
     """
 
     learning_rate: float = option(0.005, "Learning rate of Adam.")
@@ -36,6 +50,13 @@ class Protocol:
     stratified: bool = option(True, "Give each class its share of the training, validation and test nodes.")
     fractions: tuple[float, float, float] = option(
         (0.2, 0.2, 0.6), "Shares of the labelled nodes for training, validation and test.", in_commands=False
+    )
+    task: TaskOption = option("auto", "What the labels are; found from them by default.", later=True)
+    class_weight: ClassWeight = option(
+        "none", "Whether rare classes count as much as frequent ones in the loss.", later=True
+    )
+    calibrate: bool = option(
+        False, "Fit the confidence of the predictions on the validation nodes (temperature scaling).", later=True
     )
 
     def __post_init__(self) -> None:

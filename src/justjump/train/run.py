@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from justjump.data import Graph
+from justjump.data import Graph, Split
+from justjump.data.labels import Task
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import saved
 from justjump.train.errors import RunError, first_line
 from justjump.train.inputs import prepare
+from justjump.train.measures import SCORE, WORDS, Values
+from justjump.train.objective import Objective
+from justjump.train.part import output_of_all
 from justjump.train.protocol import Protocol
 from justjump.train.saved import DIGEST, REMEDY, RUN_FILE
+
+_NOT_JSON = ("model", "protocol", "objective", "split")
 
 
 def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:
@@ -27,7 +33,12 @@ def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str)
 
 
 class Prediction(NamedTuple):
-    """Class numbers ``[N]`` and the probabilities of all classes ``[N, classes]``."""
+    """What a network says about N nodes or graphs.
+
+    Attributes:
+        classes: multiclass: class numbers ``[N]``; multilabel: 0 or 1 ``[N, L]``; regression: the numbers ``[N, K]``
+        probabilities: of all classes ``[N, C]`` or labels ``[N, L]``; regression: the numbers again
+    """
 
     classes: np.ndarray
     probabilities: np.ndarray
@@ -35,7 +46,16 @@ class Prediction(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Run:
-    """One trained network, with the settings that made it and its accuracies (0 to 1)."""
+    """One trained network, with the settings that made it and how good it is.
+
+    Attributes:
+        measures: for ``"train"``, ``"val"`` and ``"test"``, the measures of the task by their names; accuracies and
+            other shares are numbers from 0 to 1
+        confusion: of the test nodes (the validation nodes if there are none), ``[true class][predicted class]``
+        calibration: of the same nodes, a list of (confidence, share of right predictions, number of predictions)
+        notes: what its user should know about it, in sentences
+        split: the nodes that it was trained, validated and tested on; None in runs of older versions
+    """
 
     model: NodeClassifier
     graph_name: str
@@ -53,9 +73,17 @@ class Run:
     test_accuracy: float | None  # None where there are no test nodes
     val_loss: float | None
     seconds: float
+    task: Task = "multiclass"
+    measures: dict[str, Values] = field(default_factory=dict)
+    confusion: list[list[int]] | None = None
+    calibration: list[list[float]] | None = None
+    notes: tuple[str, ...] = ()
+    objective: Objective = field(default_factory=Objective)
+    split: Split | None = None
 
     def __repr__(self) -> str:
-        accuracy = "no test nodes" if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.3f}"
+        name, score = SCORE[self.task], self.score("test")
+        accuracy = "no test nodes" if score is None else f"test {WORDS[name]} {score:.3f}"
         state = "" if self.finished else ", stopped early"
         model = f"{self.config.model} {self.config.notation}"
         return f"Run({model} on {self.graph_name}, seed {self.seed}, {self.epochs} epochs, {accuracy}{state})"
@@ -64,18 +92,26 @@ class Run:
     def config(self) -> ModelConfig:
         return self.model.config
 
+    def score(self, role: str) -> float | None:
+        """The measure that stands for the task, on the ``"train"``, ``"val"`` or ``"test"`` nodes."""
+        if self.task == "multiclass":  # runs of older versions have no measures
+            return {"train": self.train_accuracy, "val": self.val_accuracy, "test": self.test_accuracy}[role]
+        return self.measures[role][SCORE[self.task]]
+
     @property
     def settings(self) -> dict[str, Any]:
         return settings(self.config, self.protocol, self.seed, self.data_hash)
 
     @torch.no_grad()
     def predict(self, graph: Graph | object) -> Prediction:
-        """The class and the class probabilities of every node of a graph with the same features."""
-        graph = graph if isinstance(graph, Graph) else Graph.from_pyg(graph)
+        """What the network says about every node, or every graph, of a graph with the same features."""
+        graph = Graph.of(graph)
         inputs = prepare(self.with_own_features(graph), self.protocol.normalize_features)
         self.model.eval()
-        probabilities = torch.softmax(self.model(inputs.x, inputs.adj), dim=1)
-        return Prediction(probabilities.argmax(1).numpy(), probabilities.numpy())
+        found = self.objective.predictions(output_of_all(self.model, inputs)).numpy()
+        if self.task == "multiclass":
+            return Prediction(found.argmax(1), found)
+        return Prediction(found if self.task == "regression" else (found > 0.5).astype(np.int64), found)
 
     def with_own_features(self, graph: Graph) -> Graph:
         """The graph with its features in the order that the network was trained with, matched by their names."""
@@ -97,15 +133,16 @@ class Run:
 
     def save(self, folder: str | Path) -> None:
         """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or this one."""
-        saved.write_run(Path(folder), self.to_dict(), self.model.state_dict())
+        saved.write_run(Path(folder), self.to_dict(), self.model.state_dict(), self.split)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the weights, as JSON takes it."""
-        own = {name: value for name, value in vars(self).items() if name not in ("model", "protocol")}
+        own = {name: value for name, value in vars(self).items() if name not in _NOT_JSON}
         return {
             "config": asdict(self.config),
             "protocol": asdict(self.protocol),
             "num_features": self.model.lin_in.in_features,
+            "outputs": self.objective.to_dict(),
             **own,
         }
 
@@ -120,7 +157,8 @@ class Run:
             if saved.read_values(folder) != values:  # another process has just saved it anew
                 return cls.load(folder)
             raise
-        return cls(model=_network(folder, values, weights), **_fields(values))
+        split = saved.read_split(folder, values)
+        return cls(model=_network(folder, values, weights), split=split, **_fields(folder, values))
 
 
 def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -> NodeClassifier:
@@ -139,9 +177,17 @@ def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -
     return model
 
 
-def _fields(values: dict[str, Any]) -> dict[str, Any]:
+def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run, but for its network, from what JSON keeps of them."""
-    fields = {name: value for name, value in values.items() if name not in ("config", "num_features", DIGEST)}
+    fields = {
+        name: value for name, value in values.items() if name not in ("config", "num_features", "outputs", DIGEST)
+    }
+    try:
+        task, names = values.get("task", "multiclass"), len(values["class_names"])
+        fields["objective"] = Objective.from_dict(task, names, values.get("outputs", {}))
+    except ValueError as error:
+        raise RunError(f"{folder / RUN_FILE} is damaged, {first_line(error)}: {REMEDY}") from error
+    fields["notes"] = tuple(values.get("notes", ()))
     fields["protocol"] = Protocol(**values["protocol"])
     fields["class_names"] = tuple(values["class_names"])
     fields["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
@@ -160,4 +206,4 @@ def find_run(folder: Path) -> Run:
     splits = sorted(folder.glob(f"split-*/{RUN_FILE}"))
     if not splits:
         return Run.load(folder)
-    return max((Run.load(path.parent) for path in splits), key=lambda run: run.val_accuracy or 0.0)
+    return max((Run.load(path.parent) for path in splits), key=lambda run: run.score("val") or 0.0)

@@ -8,15 +8,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from justjump.data import Split
+from justjump.data.labels import TASKS
+from justjump.data.splits import ROLES
 from justjump.files import FileError, move_file, remove_file, replace_file
 from justjump.train.errors import RunError, first_line
+from justjump.train.measures import measures_of
 
 RUN_FILE = "run.json"
 MODEL_FILE = "model.safetensors"
+SPLIT_FILE = "split.safetensors"
 # New weights wait here until run.json, which names their digest, is written.
 NEXT_FILE = ".model.safetensors.next"
 FORMAT = 2
@@ -44,6 +50,16 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _rows(value: Any, is_right: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(isinstance(row, list) and all(map(is_right, row)) for row in value)
+
+
+def _measures(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, dict) and all(map(_number_or_none, one.values())) for one in value.values()
+    )
+
+
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "config": (lambda value: isinstance(value, dict), "an object with the options of the network"),
     "protocol": (lambda value: isinstance(value, dict), "an object with the options of training"),
@@ -68,8 +84,26 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def write_run(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or the new one."""
+# Fields that runs of older versions do not have.
+LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
+    DIGEST: (_text, "a text"),
+    "task": (lambda value: value in TASKS, f"one of {', '.join(TASKS)}"),
+    "measures": (_measures, "numbers by their names for train, val and test"),
+    "confusion": (lambda value: value is None or _rows(value, _whole(0)), "null or rows of counts"),
+    "calibration": (lambda value: value is None or _rows(value, _number), "null or rows of numbers"),
+    "notes": (_texts, "a list of texts"),
+    "outputs": (lambda value: isinstance(value, dict), "an object"),
+}
+
+
+def write_run(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor], split: Split | None) -> None:
+    """Write ``split.safetensors``, ``model.safetensors`` and ``run.json``.
+
+    At every moment, the folder holds the old run or the new one. Both have the same split: it is one of the settings.
+    """
+    if split is not None:
+        parts = save({role: torch.from_numpy(getattr(split, role)) for role in ROLES})
+        replace_file(folder / SPLIT_FILE, lambda path: path.write_bytes(parts))
     data = save({name: value.contiguous() for name, value in weights.items()})
     text = json.dumps({"format": FORMAT, **values, DIGEST: hashlib.sha256(data).hexdigest()}, indent=2)
     replace_file(folder / NEXT_FILE, lambda path: path.write_bytes(data))
@@ -112,9 +146,14 @@ def read_values(folder: Path) -> dict[str, Any]:
             raise RunError(f"{path} is damaged, it has no {name!r}: {REMEDY}")
         if not is_right(values[name]):
             raise RunError(f"{path} is damaged, {name} is {_short(values[name])}, expected {expected}: {REMEDY}")
-    if DIGEST in values and not _text(values[DIGEST]):
-        raise RunError(f"{path} is damaged, {DIGEST} is {_short(values[DIGEST])}, expected a text: {REMEDY}")
-    unknown = values.keys() - FIELDS.keys() - {DIGEST}
+    for name, (is_right, expected) in LATER.items():
+        if name in values and not is_right(values[name]):
+            raise RunError(f"{path} is damaged, {name} is {_short(values[name])}, expected {expected}: {REMEDY}")
+    if values.get("measures"):
+        task = values.get("task", "multiclass")
+        if any(values["measures"].get(role, {}).keys() != set(measures_of(task)) for role in ROLES):
+            raise RunError(f"{path} is damaged, measures must be those of a {task} task: {REMEDY}")
+    unknown = values.keys() - FIELDS.keys() - LATER.keys()
     if unknown:
         raise RunError(f"{path} is damaged, nothing is called {_short(min(unknown))}: {REMEDY}")
     names = values["feature_names"]
@@ -143,6 +182,23 @@ def read_weights(folder: Path, values: Mapping[str, Any]) -> dict[str, Tensor]:
             raise RunError(f"{path} is damaged ({first_line(error)}): {REMEDY}") from error
         problem = f"{path} is damaged or of another run, its SHA-256 is not the one in {RUN_FILE}: {REMEDY}"
     raise RunError(problem)
+
+
+def read_split(folder: Path, values: Mapping[str, Any]) -> Split | None:
+    """The nodes that the run was trained, validated and tested on; None if its version did not keep them."""
+    path = folder / SPLIT_FILE
+    try:
+        parts = load(path.read_bytes())
+        split = Split(*(parts[role].numpy() for role in ROLES))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        raise RunError(f"{path} is damaged ({first_line(error)}): {REMEDY}") from error
+    if [len(getattr(split, role)) for role in ROLES] != values["split_sizes"]:
+        raise RunError(f"{path} does not fit {RUN_FILE}: its sizes are not {values['split_sizes']}; {REMEDY}")
+    return split
 
 
 def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:

@@ -15,13 +15,14 @@ from justjump.nn import ModelConfig
 from justjump.options import described
 from justjump.train.checkpoint import Progress
 from justjump.train.errors import RunError
+from justjump.train.measures import SCORE
 from justjump.train.protocol import Protocol
 from justjump.train.run import Run
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-LOSS, VAL_LOSS, VAL_ACCURACY, TEST_ACCURACY = "loss/train", "loss/val", "accuracy/val", "accuracy/test"
+LOSS, VAL_LOSS = "loss/train", "loss/val"
 EVENT_FILES = "events.out.tfevents.*"
 
 
@@ -67,7 +68,8 @@ class RunLog:
         for epoch in range(self._logged, progress.epoch):
             self._writer.add_scalar(LOSS, progress.loss[epoch], epoch + 1)
             self._writer.add_scalar(VAL_LOSS, progress.val_loss[epoch], epoch + 1)
-            self._writer.add_scalar(VAL_ACCURACY, progress.val_accuracy[epoch], epoch + 1)
+            if (score := progress.val_score[epoch]) is not None:
+                self._writer.add_scalar(f"{progress.measure}/val", score, epoch + 1)
         self._logged = progress.epoch
 
     def then(self, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
@@ -81,19 +83,20 @@ class RunLog:
         return both
 
     def finish(self, run: Run) -> None:
-        """Add the settings and the accuracies of the best epoch to the log of a finished run, once."""
+        """Add the settings and the scores of the best epoch to the log of a finished run, once."""
         if self.folder is None or not run.finished or (self._writer is None and _is_finished(self.folder)):
             return
         if self._writer is None:  # the run was finished before, the log was not
             self._writer = _open(self.folder)
         from torch.utils.tensorboard.summary import hparams
 
-        accuracy = {VAL_ACCURACY: run.val_accuracy, TEST_ACCURACY: run.test_accuracy}
-        metrics = {tag: value for tag, value in accuracy.items() if value is not None}
+        tag = SCORE[run.task]
+        scores = {f"{tag}/{role}": run.score(role) for role in ("val", "test")}
+        metrics = {tag: value for tag, value in scores.items() if value is not None}
         for summary in hparams(_settings(run), metrics):  # type: ignore[no-untyped-call]
             self._writer.file_writer.add_summary(summary)  # type: ignore[attr-defined]
-        if run.test_accuracy is not None:
-            self._writer.add_scalar(TEST_ACCURACY, run.test_accuracy, run.best_epoch)
+        if (score := run.score("test")) is not None:
+            self._writer.add_scalar(f"{tag}/test", score, run.best_epoch)
         self._writer.flush()
 
 

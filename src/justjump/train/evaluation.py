@@ -1,0 +1,110 @@
+"""How good a trained network is on each part of a split, and what its user should know about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from justjump.data import Graph, Split
+from justjump.data.splits import ROLES
+from justjump.train.inputs import Inputs
+from justjump.train.measures import SCORE, WORDS, Values, calibration, confusion, measure, measures_of
+from justjump.train.objective import Objective, fitted_temperature
+from justjump.train.part import output_of_all
+
+MOST_CLASSES_IN_CONFUSION = 100
+# Scores below these are hardly better than those of the mean of the targets, or of a coin.
+LEAST = {"multilabel": 0.55, "regression": 0.05}
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, inputs: Inputs, graph: Graph, split: Split, objective: Objective) -> dict[str, Any]:
+    """The fields of a :class:`~justjump.train.Run` that say how good it is."""
+    model.eval()
+    predicted = objective.predictions(output_of_all(model, inputs)).cpu().numpy()
+    measures: dict[str, Values] = {}
+    for role in ROLES:
+        rows = getattr(split, role)
+        measures[role] = (
+            measure(graph.task, graph.labels[rows], predicted[rows])
+            if len(rows)
+            else dict.fromkeys(measures_of(graph.task))
+        )
+    last = split.test if len(split.test) else split.val
+    found: dict[str, Any] = {"measures": measures, "confusion": None, "calibration": None}
+    if graph.task != "regression":
+        found["calibration"] = [list(point) for point in calibration(graph.labels[last], predicted[last])]
+    if graph.task == "multiclass" and graph.num_classes <= MOST_CLASSES_IN_CONFUSION:
+        classes = predicted[last].argmax(axis=1)
+        found["confusion"] = confusion(graph.labels[last], classes, graph.num_classes).tolist()
+    for role in ROLES:
+        found[f"{role}_accuracy"] = measures[role]["accuracy"] if graph.task == "multiclass" else None
+    found["notes"] = tuple(notes_on_predictions(graph, split, predicted))
+    return found
+
+
+def calibrated(model: nn.Module, inputs: Inputs, split: Split, objective: Objective) -> float:
+    """The temperature that fits the validation nodes best."""
+    model.eval()
+    with torch.no_grad():
+        output = output_of_all(model, inputs)
+    rows = torch.from_numpy(split.val)
+    return fitted_temperature(objective, output[rows], inputs.labels[rows])
+
+
+def notes_on_data(graph: Graph, split: Split) -> list[str]:
+    """What is odd about the labels of the training nodes, in sentences."""
+    if graph.task == "regression":
+        return []
+    labels, names = graph.labels[split.train], graph.class_names
+    if graph.task == "multiclass":
+        absent = np.flatnonzero(np.bincount(labels, minlength=len(names)) == 0)
+    else:
+        absent = np.flatnonzero(~(labels == 1).any(axis=0))
+    if not len(absent):
+        return []
+    some = ", ".join(repr(names[one]) for one in absent[:5]) + (", ..." if len(absent) > 5 else "")
+    what = "class" if graph.task == "multiclass" else "label"
+    return [
+        f"no training {_unit(graph)} has the {what} {some}: the network cannot learn to predict it"
+        if len(absent) == 1
+        else f"no training {_unit(graph)} has one of the {len(absent)} {what}{'es' * (what == 'class')}"
+        f"{'s' * (what == 'label')} {some}: the network cannot learn to predict them"
+    ]
+
+
+def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> list[str]:
+    """Whether the network has learned nothing, or the majority class alone, or never predicts a class, in sentences."""
+    rows = np.concatenate([split.val, split.test])
+    if graph.task != "multiclass":
+        name = SCORE[graph.task]
+        value = measure(graph.task, graph.labels[rows], predicted[rows], only=(name,))[name]
+        if value is None or value >= LEAST[graph.task]:
+            return []
+        return [
+            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[name]} "
+            f"{value:.3f}): try a longer patience, jump='concat' or another learning_rate"
+        ]
+    counts = np.bincount(predicted[rows].argmax(axis=1), minlength=graph.num_classes)
+    trained = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+    there = np.bincount(graph.labels[rows], minlength=graph.num_classes)
+    remedy = "try class_weight='balanced', watch='balanced_accuracy' or more training"
+    if (counts > 0).sum() == 1 and (there > 0).sum() > 1:
+        name, share = graph.class_names[counts.argmax()], there[counts.argmax()] / there.sum()
+        return [
+            f"the network predicts {name!r} for every validation and test {_unit(graph)}, which {100 * share:.1f} % of "
+            f"them are: it has learned nothing else; {remedy}"
+        ]
+    never = np.flatnonzero((counts == 0) & (there > 0) & (trained > 0))
+    if not len(never):
+        return []
+    some = ", ".join(f"{graph.class_names[one]!r}" for one in never[:5]) + (", ..." if len(never) > 5 else "")
+    share = there[never].sum() / there.sum()
+    return [f"the network never predicts {some} ({100 * share:.1f} % of the {_unit(graph)}s): {remedy}"]
+
+
+def _unit(graph: Graph) -> str:
+    return "node" if graph.batch is None else "graph"

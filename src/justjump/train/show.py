@@ -1,0 +1,70 @@
+"""Progress of one run, where someone is looking: a terminal or a notebook."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from justjump.train.checkpoint import Progress
+from justjump.train.measures import SCORE, WORDS, is_share
+from justjump.train.protocol import Protocol
+
+
+class EpochBar:
+    """A line with the epoch, the validation score and the patience that is left; nothing if nobody is looking.
+
+    Args:
+        shown: True or False; by default where stderr is a terminal, and in notebooks
+    """
+
+    def __init__(self, protocol: Protocol, task: str, shown: bool | None = None) -> None:
+        self.protocol = protocol
+        self.measure = SCORE[task]  # type: ignore[index]
+        self.console = Console(stderr=True)
+        self.shown = self.console.is_terminal or self.console.is_jupyter if shown is None else shown
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        self.bars = Bars(*columns, console=self.console, transient=True, disable=not self.shown)
+        self.task = self.bars.add_task("epoch 0", total=protocol.max_epochs, score="", left="")
+
+    def __enter__(self) -> EpochBar:
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bars.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        if not self.shown:
+            return
+        waits = max(progress.best_epoch, self.protocol.patience_start) + self.protocol.patience
+        pace = progress.seconds / progress.epoch
+        left = (min(waits, self.protocol.max_epochs) - progress.epoch) * pace
+        self.bars.update(
+            self.task,
+            description=f"epoch {progress.epoch}",
+            completed=progress.epoch,
+            score=f"val {WORDS[self.measure]} {shown_value(self.measure, progress.val_score[-1])}",
+            left=f"{left:.0f} s or more left",
+        )
+
+
+def shown_value(measure: str, value: float | None) -> str:
+    """A measure as people read it.
+
+    >>> shown_value("accuracy", 0.8584), shown_value("mae", 0.8584), shown_value("roc_auc", None)
+    ('85.8', '0.858', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f}" if is_share(measure) else f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"

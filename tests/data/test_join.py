@@ -1,0 +1,57 @@
+"""Several graphs as one."""
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from justjump.data import DataError, Graph
+from justjump.data.join import join
+
+EDGE = torch.tensor([[0, 1], [1, 0]])
+
+
+def small(y: object, nodes: int = 2, features: int = 3) -> Data:
+    return Data(x=torch.ones(nodes, features), edge_index=EDGE, y=None if y is None else torch.tensor(y))
+
+
+def test_edges_point_into_their_own_graph() -> None:
+    graph = Graph.of([small(1), small([0], nodes=3)])
+    assert graph.batch is not None
+    assert graph.batch.tolist() == [0, 0, 1, 1, 1]
+    assert graph.edge_index.tolist() == [[0, 1, 2, 3], [1, 0, 3, 2]]
+    assert (graph.labels.tolist(), graph.task) == ([1, 0], "multiclass")
+
+
+def test_graphs_may_have_several_labels_or_numbers() -> None:
+    assert Graph.of([small([[1, 1, 0]]), small([[0, 1, 0]])]).task == "multilabel"
+    assert Graph.of([small([0.5]), small([1.5])]).task == "regression"
+
+
+def test_a_dataset_of_one_graph_is_that_graph() -> None:
+    assert Graph.of([small([0, 1])]).batch is None
+    assert Graph.of([small([1])]).num_graphs == 1
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([], "no graphs in the list"),
+        ([small(0), small(None)], "graph 1 of the list has no y"),
+        ([small([0, 1]), small([0, 1])], "one per node: a list means whole graphs"),
+        ([small(0), small(0, features=4)], "graph 1 has 4 features per node, graph 0 has 3"),
+        ([small(0), 3], "graph 1 of the list is a int, expected a PyG Data"),
+        ([small([[0.5, 1]]), small([[1.5]])], "graph 1 has 1 labels, graph 0 has 2"),
+    ],
+)
+def test_bad_lists(graphs: list[object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Graph.of(graphs)
+
+
+def test_labels_must_be_as_many_as_graphs() -> None:
+    one = Graph.from_pyg(small(None))
+    with pytest.raises(DataError, match="1 graphs, but 2 labels"):
+        join([one], np.array([0, 1]))
+    with pytest.raises(DataError, match="no graphs"):
+        join([], np.array([]))

@@ -1,0 +1,115 @@
+"""What a run says about itself."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from justjump.data import Graph, Split
+from justjump.train import Run, TrainingWarning, fit
+from justjump.train.evaluation import notes_on_data, notes_on_predictions
+from made_graphs import made_graph, made_graphs
+
+SMALL = {"layers": 2, "hidden": 32, "heads": 4, "groups": 4, "learning_rate": 0.02}
+
+
+def split_of(graph: Graph) -> Split:
+    rows = np.flatnonzero(graph.labelled)
+    return Split(rows[::3], rows[1::3], rows[2::3])
+
+
+@pytest.mark.parametrize(("task", "least"), [("multiclass", 0.9), ("multilabel", 0.8), ("regression", 0.5)])
+def test_every_task_is_learned_saved_and_predicted(task: str, least: float, tmp_path: Path) -> None:
+    graph = made_graph(task)
+    run = fit(graph, **SMALL, max_epochs=80, patience=40, output=tmp_path)
+    score = run.score("test")
+    assert score is not None
+    assert score > least
+    assert run.task == task
+    again = Run.load(tmp_path)
+    assert (again.measures, again.confusion, again.calibration) == (run.measures, run.confusion, run.calibration)
+    assert again.split is not None
+    np.testing.assert_array_equal(again.split.test, run.split.test)
+    found = again.predict(graph)
+    np.testing.assert_array_equal(found.probabilities, run.predict(graph).probabilities)
+    assert len(found.classes) == graph.num_nodes
+    if task == "regression":
+        error = np.abs(found.classes - graph.labels)[run.split.test].mean()
+        assert error == pytest.approx(run.measures["test"]["mae"], rel=1e-5)
+
+
+def test_whole_graphs_are_learned() -> None:
+    graphs = made_graphs()
+    run = fit(graphs, **SMALL, max_epochs=60, patience=30)
+    assert run.test_accuracy is not None
+    assert run.test_accuracy > 0.9
+    assert run.predict(graphs).classes.shape == (60,)
+
+
+def test_another_task_may_be_named() -> None:
+    graph = made_graph("multiclass")
+    assert fit(graph, **SMALL, max_epochs=2, task="regression").measures["val"].keys() == {"mae", "rmse", "r2"}
+    assert fit(graph, **SMALL, max_epochs=2, task="multilabel").task == "multilabel"
+
+
+def test_any_measure_may_be_watched() -> None:
+    graph = made_graph("multiclass")
+    seen: list[float] = []
+    run = fit(
+        graph, **SMALL, max_epochs=15, watch="log_loss", on_epoch=lambda progress: seen.append(progress.best_value)
+    )
+    assert seen == sorted(seen)
+    assert run.measures["val"]["log_loss"] == pytest.approx(-seen[-1], rel=1e-4)
+    for watch, match in (("mae", "no measure of a multiclass task: choose one of loss, accuracy"),):
+        with pytest.raises(ValueError, match=match):
+            fit(graph, watch=watch)
+    with pytest.raises(ValueError, match="class_weight='balanced' is for classes"):
+        fit(made_graph("regression"), class_weight="balanced")
+
+
+def test_a_majority_class_is_said() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    rare = np.where(np.arange(graph.num_nodes) % 20 == 0, 1, 0)
+    graph = replace(graph, labels=rare, class_names=("often", "seldom"))
+    with pytest.warns(TrainingWarning, match=r"predicts 'often' for every validation and test node, which 9\d"):
+        run = fit(graph, **SMALL, max_epochs=5)
+    assert len(run.notes) == 1
+
+
+def test_a_class_that_is_never_predicted_is_said() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    predicted = np.eye(3)[np.minimum(graph.labels, 1)]
+    (note,) = notes_on_predictions(graph, split_of(graph), predicted)
+    assert note.startswith("the network never predicts '2' (")
+    assert notes_on_predictions(graph, split_of(graph), np.eye(3)[graph.labels]) == []
+
+
+def test_a_guess_is_said_to_be_one() -> None:
+    graph = made_graph("regression")
+    (note,) = notes_on_predictions(graph, split_of(graph), np.full((graph.num_nodes, 1), np.nanmean(graph.labels)))
+    assert "hardly better than a guess" in note
+
+
+def test_a_class_without_training_nodes_is_named_before_training() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    rows = np.arange(graph.num_nodes)
+    without = rows[graph.labels != 2]
+    split = Split(without[::2], without[1::2], rows[graph.labels == 2])
+    assert notes_on_data(graph, split) == ["no training node has the class '2': the network cannot learn to predict it"]
+    with pytest.warns(TrainingWarning, match="no training node has the class '2'"):
+        fit(graph, **SMALL, split=split, max_epochs=1)
+    several = made_graph("multilabel", unknown=0)
+    several = replace(several, labels=np.where([False, True, True], several.labels, 0))
+    assert "the label '0'" in notes_on_data(several, split_of(several))[0]
+
+
+def test_calibration_lowers_the_log_loss() -> None:
+    graph = made_graph("multiclass")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, calm = (fit(graph, **SMALL, max_epochs=60, patience=60, calibrate=on) for on in (False, True))
+    assert calm.objective.temperature != 1.0
+    assert calm.measures["val"]["log_loss"] <= plain.measures["val"]["log_loss"]
+    assert calm.test_accuracy == plain.test_accuracy
