@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from helpers import assert_same, gradients, random_graph
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.nn.classifier import FeatureLinear
 from justjump.nn.config import Jump, Model, Update
+from justjump.nn.feature_linear import FeatureLinear
 from justjump.ops import Adjacency, SparseMatrix
 
 NODES, FEATURES, CLASSES = 12, 9, 4

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from justjump.nn.gcn_conv import GCNConv
     from justjump.nn.grouped_linear import GroupedLinear
     from justjump.nn.jump import GRUUpdate, SkipUpdate, jumping_knowledge
+    from justjump.nn.networks import DNA, GAT, GCN
+    from justjump.nn.readout import Readout
 else:
     __getattr__ = lazy_names(
         "justjump.nn",
@@ -23,10 +25,15 @@ else:
             "gcn_conv": ["GCNConv"],
             "grouped_linear": ["GroupedLinear"],
             "jump": ["GRUUpdate", "SkipUpdate", "jumping_knowledge"],
+            "networks": ["DNA", "GAT", "GCN"],
+            "readout": ["Readout"],
         },
     )
 
 __all__ = [
+    "DNA",
+    "GAT",
+    "GCN",
     "DNAConv",
     "EdgeAttention",
     "GATConv",
@@ -35,6 +42,7 @@ __all__ = [
     "GroupedLinear",
     "ModelConfig",
     "NodeClassifier",
+    "Readout",
     "SkipUpdate",
     "jumping_knowledge",
 ]

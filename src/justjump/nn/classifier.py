@@ -1,6 +1,5 @@
 """The paper's network for every model it compares."""
 
-import math
 from typing import Any
 
 import torch
@@ -9,38 +8,18 @@ from torch import Tensor, nn
 from justjump import ops
 from justjump.nn.config import ModelConfig
 from justjump.nn.dna_conv import DNAConv, EdgeAttention
+from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
 from justjump.nn.init import reset_parameters
 from justjump.nn.jump import jumping_knowledge, update_module
+from justjump.nn.layers import Layers
+from justjump.nn.readout import Readout, count_graphs
+from justjump.nn.sizes import check_count
 from justjump.ops import Adjacency, History, SparseMatrix
 
 
-class FeatureLinear(nn.Module):
-    """A linear map of dense or sparse features, with dropout of the features. ``[N, in] -> [N, out]``
-
-    The weight is ``[in, out]``: a product with sparse rows reads it as it is.
-    """
-
-    def __init__(self, in_features: int, out_features: int) -> None:
-        super().__init__()
-        self.in_features = in_features
-        self.weight = nn.Parameter(torch.empty(in_features, out_features))
-        self.bias = nn.Parameter(torch.empty(out_features))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        bound = 1 / math.sqrt(self.in_features)
-        nn.init.uniform_(self.weight, -bound, bound)
-        nn.init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, x: Tensor | SparseMatrix, dropout_p: float = 0.0) -> Tensor:
-        if isinstance(x, SparseMatrix):  # zeros stay zeros, so dropping the entries is all
-            return ops.spmm(x, self.weight, dropout_p=dropout_p) + self.bias
-        return ops.dropout(x, dropout_p) @ self.weight + self.bias
-
-
-class NodeClassifier(nn.Module):
+class NodeClassifier(Layers):
     r"""Linear, ReLU, dropout, T graph layers each with ReLU, jumping knowledge, dropout, linear.
 
     Args:
@@ -49,7 +28,8 @@ class NodeClassifier(nn.Module):
         num_classes: number of classes
 
     Shapes:
-        features ``[N, num_features]`` dense or a :class:`~justjump.ops.SparseMatrix`; output: logits ``[N, classes]``
+        features ``[N, num_features]`` dense or a :class:`~justjump.ops.SparseMatrix`; output: logits ``[N, classes]``,
+        or ``[graphs, classes]`` for whole graphs
 
     >>> model = NodeClassifier(ModelConfig(layers=2, hidden=16, heads=4, groups=4), num_features=5, num_classes=3)
     >>> model(torch.randn(4, 5), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
@@ -58,6 +38,11 @@ class NodeClassifier(nn.Module):
 
     def __init__(self, config: ModelConfig, num_features: int, num_classes: int) -> None:
         super().__init__()
+        if not isinstance(config, ModelConfig):
+            order = "NodeClassifier(config, num_features, num_classes)"
+            raise TypeError(f"config={config!r} is of type {type(config).__name__}, expected a ModelConfig: {order}")
+        check_count("num_features", num_features)
+        check_count("num_classes", num_classes)
         self.config = config
         d = config.hidden
         self.lin_in = FeatureLinear(num_features, d)
@@ -68,13 +53,21 @@ class NodeClassifier(nn.Module):
         jumps = config.layers + config.jump_input
         self.jump = jumping_knowledge(config.jump, d, jumps)
         self.lin_out = nn.Linear(d * jumps if config.jump == "concat" else d, num_classes)
+        self.readout = Readout(config.readout, self.lin_out.in_features)
 
     def reset_parameters(self) -> None:
         for part in self.children():
             reset_parameters(part)
 
-    def forward(self, x: Tensor | SparseMatrix, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """Logits of all nodes, or of those that the graph is taken toward.
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        graph: Any,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """Logits of all nodes, or of those that the graph is taken toward; with ``batch``, of whole graphs.
 
         Args:
             x: features of all nodes
@@ -82,10 +75,16 @@ class NodeClassifier(nn.Module):
                 :class:`~justjump.ops.Adjacency`. With ``adj.toward(nodes)`` the logits are ``[len(nodes), classes]``,
                 and the last layer skips the other nodes.
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
+            batch: ``[N]`` the number of each node's graph; the logits are then ``[graphs, classes]``, from the
+                ``readout`` of the nodes of each graph
+            num_graphs: the number of graphs; by default the largest number in ``batch`` decides
         """
         adj = Adjacency.build(graph, edge_weight, x.shape[0])
         history = self.representations(x, adj)
         final = self.final((history if self.jump else history[-1:]).take(adj.nodes))
+        if batch is not None:
+            graphs = count_graphs(batch, adj.num_nodes, num_graphs)
+            final = self.readout(final, batch if adj.nodes is None else batch[adj.nodes], graphs)
         logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
         return logits
 
@@ -95,26 +94,14 @@ class NodeClassifier(nn.Module):
         Where the graph is taken toward some nodes, h(T) is right for these alone.
         """
         h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
-        history = History.start(ops.relu_dropout(h, self.config.dropout, self.training))
-        adj = adj.with_self_loops()
-        if self.config.model != "gat":
-            adj = adj.normalized("gcn", h.dtype)
-        for t in range(1, self.config.layers):
-            self.layer(t, history, adj.whole)
-        self.layer(self.config.layers, history, adj)
-        return history
+        return self.run(History.start(ops.relu_dropout(h, self.config.dropout, self.training)), adj)
 
-    def layer(self, t: int, history: History, adj: Adjacency) -> None:
-        """Append the output of layer t, counted from 1, with its update and ReLU, to the history before it."""
-        conv = self.convs[t - 1]
-        if isinstance(conv, DNAConv) and not self.updates:
-            conv.extend(history, adj)
-            return
-        former = history.newest
-        h = conv(history if isinstance(conv, DNAConv) else former, adj)
-        if self.updates:
-            h = self.updates[t - 1](former[: len(h)], h)
-        history.append_rows(torch.relu(h))  # of the targets, where the graph has fewer of them than sources
+    def is_relu(self, t: int) -> bool:
+        return not self.updates
+
+    def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
+        """The update, if there is one, and ReLU."""
+        return torch.relu(self.updates[t - 1](former, h) if self.updates else h)
 
     def final(self, history: History) -> Tensor:
         """What the last linear map sees: the last of all representations, or jumping knowledge over them."""

@@ -11,6 +11,7 @@ from justjump.options import check_types, documented, option
 Model = Literal["dna", "gcn", "gat"]
 Jump = Literal["none", "concat", "pool", "lstm"]
 Update = Literal["none", "skip", "gru"]
+Readout = Literal["mean", "max", "sum", "attention"]
 
 
 @documented
@@ -38,6 +39,7 @@ class ModelConfig:
     attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).")
     window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
+    readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
 
     def __post_init__(self) -> None:
         from justjump.ops.dropout import dropout_threshold  # torch, which the help of a command does not wait for

@@ -7,12 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
+from justjump.nn.arguments import refuse_unknown
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
-from justjump.nn.sizes import check_sizes
+from justjump.nn.sizes import check_dna_sizes, check_sizes
 from justjump.ops import Adjacency, Aggregate, History, Projections
 from justjump.ops.dna.reference import dna_edge_attention
 from justjump.ops.dropout import dropout_threshold
+
+# What PyG's layer hands to its base class, with the values that this layer computes.
+PYG_ARGUMENTS: dict[str, Any] = {"aggr": "add", "aggr_kwargs": None, "node_dim": 0, "decomposed_layers": 1}
 
 
 class EdgeAttention(NamedTuple):
@@ -129,10 +133,13 @@ class DNAConv(nn.Module):
             raise ValueError(f"window={window} must be at least 1, or None for the whole history")
         if aggregate not in get_args(Aggregate):
             raise ValueError(f"aggregate={aggregate!r} is unknown: choose {', '.join(get_args(Aggregate))}")
-        if aggr not in ("add", "sum") or kwargs.get("node_dim", 0) != 0 or kwargs.keys() - {"node_dim"}:
-            raise ValueError(
-                f"aggr={aggr!r} and {kwargs} are not supported: messages are summed; see aggregate and update"
-            )
+        refuse_unknown("DNAConv", kwargs.keys() - PYG_ARGUMENTS.keys(), DNAConv.__init__)
+        for name, value in {"aggr": "add" if aggr == "sum" else aggr, **kwargs}.items():
+            if value != PYG_ARGUMENTS[name]:
+                usual = PYG_ARGUMENTS[name]
+                raise ValueError(
+                    f"{name}={value!r} is not supported, only {usual!r}: messages are summed; see aggregate and update"
+                )
         if flow not in ("source_to_target", "target_to_source"):
             raise ValueError(f"flow={flow!r} is unknown: choose 'source_to_target' or 'target_to_source'")
         self.bias = bias
@@ -143,6 +150,7 @@ class DNAConv(nn.Module):
         self.window = window
         self.keep_first = keep_first
         self.aggregate = aggregate
+        check_dna_sizes(channels, heads)
         self.multi_head = MultiHead(channels, heads, groups, dropout, bias)
         self.update = update
         self._cache: Adjacency | None = None

@@ -6,15 +6,16 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
-from justjump.nn.grouped_linear import GroupedLinear
+from justjump.nn.arguments import refuse_unknown
 from justjump.nn.init import glorot_
+from justjump.nn.lazy_linear import layer_projection
 from justjump.nn.sizes import check_sizes
 from justjump.ops import Adjacency
 from justjump.ops.dropout import dropout_threshold
 
 
 class GATConv(nn.Module):
-    r"""Graph attention (Velickovic et al., 2018), heads concatenated.
+    r"""Graph attention (Velickovic et al., 2018).
 
     .. math::
         h_v^{(t)} = b + \sum_{w \in \mathcal{N}(v) \cup \{v\}} \alpha_{v,w} \, h_w^{(t-1)} \Theta, \quad
@@ -24,14 +25,17 @@ class GATConv(nn.Module):
     With ``groups=1`` this is PyG's ``GATConv``. Edge weights play no part.
 
     Args:
-        in_channels: size of each input row
+        in_channels: size of each input row, or -1 to take it from the first call
         out_channels: size of each head's output
         heads: number of heads
         groups: groups of the projection
+        negative_slope: slope of LeakyReLU below zero
         dropout: probability of dropping an attention weight
+        bias: add a learned vector
+        concat: concatenate the heads; if False, average them
 
     Shapes:
-        ``[N, in_channels] -> [N, heads * out_channels]``
+        ``[N, in_channels] -> [N, heads * out_channels]``, or ``[N, out_channels]`` where heads are averaged
 
     >>> GATConv(8, 4, heads=2, groups=4)(torch.randn(3, 8), torch.tensor([[0, 1], [1, 2]])).shape
     torch.Size([3, 8])
@@ -46,17 +50,22 @@ class GATConv(nn.Module):
         negative_slope: float = 0.2,
         dropout: float = 0.0,
         bias: bool = True,
+        *,
+        concat: bool = True,
+        **unknown: Any,
     ) -> None:
         super().__init__()
+        refuse_unknown("GATConv", unknown, GATConv.__init__)
         check_sizes(heads * out_channels, heads, groups)
         dropout_threshold(dropout)
         self.heads = heads
         self.negative_slope = negative_slope
         self.dropout = dropout
-        self.lin = GroupedLinear(in_channels, heads * out_channels, groups, bias=False)
+        self.lin = layer_projection(in_channels, heads * out_channels, groups)
         self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
-        self.bias = nn.Parameter(torch.empty(heads * out_channels)) if bias else None
+        self.concat = concat
+        self.bias = nn.Parameter(torch.empty(heads * out_channels if concat else out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -72,7 +81,8 @@ class GATConv(nn.Module):
         value = value.view(x.size(0), *self.att_src.shape[1:])
         dropout = self.dropout if self.training else 0.0
         target = target[: adj.shape[0]]
-        out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout).flatten(1)
+        out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout)  # [N, H, C]
+        out = out.flatten(1) if self.concat else out.mean(1)
         return out if self.bias is None else out + self.bias
 
     def _score_matrix(self) -> Tensor:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
-from justjump.nn.grouped_linear import GroupedLinear
+from justjump.nn.arguments import refuse_unknown
 from justjump.nn.init import glorot_
+from justjump.nn.lazy_linear import layer_projection
 from justjump.ops import Adjacency
 
 
@@ -19,6 +20,12 @@ class GCNConv(nn.Module):
 
     With ``groups=1`` this is PyG's ``GCNConv``.
 
+    Args:
+        in_channels: size of each input row, or -1 to take it from the first call
+        out_channels: size of each output row
+        groups: groups of the projection; divides both sizes
+        bias: add a learned vector
+
     Shapes:
         ``[N, in_channels] -> [N, out_channels]``
 
@@ -26,9 +33,10 @@ class GCNConv(nn.Module):
     torch.Size([3, 16])
     """
 
-    def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True) -> None:
+    def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True, **unknown: Any) -> None:
         super().__init__()
-        self.lin = GroupedLinear(in_channels, out_channels, groups, bias=False)
+        refuse_unknown("GCNConv", unknown, GCNConv.__init__)
+        self.lin = layer_projection(in_channels, out_channels, groups)
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 

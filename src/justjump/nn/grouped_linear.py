@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
+from justjump.nn.sizes import check_count
 
 
 class GroupedLinear(nn.Module):
@@ -26,7 +27,9 @@ class GroupedLinear(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True) -> None:
         super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
+        for name, value in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
+            check_count(name, value)
+        if in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"groups={groups} does not divide in_channels={in_channels} and out_channels={out_channels}"
             )

@@ -3,6 +3,7 @@
 import math
 
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 
 def reset_parameters(module: nn.Module) -> None:
@@ -14,6 +15,8 @@ def reset_parameters(module: nn.Module) -> None:
 
 
 def glorot_(weight: Tensor) -> None:
-    """Uniform in +-sqrt(6 / (in + out)), in and out being the last two sizes, in place."""
+    """Uniform in +-sqrt(6 / (in + out)), in and out being the last two sizes, in place; a lazy weight waits."""
+    if is_lazy(weight):
+        return
     bound = math.sqrt(6 / (weight.size(-2) + weight.size(-1)))
     nn.init.uniform_(weight, -bound, bound)

@@ -6,10 +6,7 @@ from numbers import Integral
 def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") -> None:
     """Raise ValueError unless heads and groups divide the channels, and one of them divides the other."""
     for what, value in ((name, channels), ("heads", heads), ("groups", groups)):
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise TypeError(f"{what}={value!r} is of type {type(value).__name__}, expected an int")
-        if value < 1:
-            raise ValueError(f"{what}={value} must be at least 1")
+        check_count(what, value)
     if channels % heads:
         raise ValueError(f"heads={heads} does not divide {name}={channels}: choose {_divisors(channels)}")
     if channels % groups:
@@ -19,6 +16,26 @@ def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") 
         raise ValueError(
             f"groups={groups} does not divide heads={heads} (or the reverse): choose groups from {_listed(fits)}"
         )
+
+
+def check_dna_sizes(channels: int, heads: int) -> None:
+    """Whoever means ``DNAConv(in_channels, out_channels)`` gets a sentence about it."""
+    check_count("channels", channels)
+    check_count("heads", heads)
+    if channels % heads:
+        raise ValueError(
+            f"heads={heads} does not divide channels={channels}: choose {_divisors(channels)}. The second argument of "
+            "DNAConv(channels, heads, groups) is the number of heads; its output has as many channels as its input"
+        )
+
+
+def check_count(name: str, value: int) -> int:
+    """The value, if it is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is of type {type(value).__name__}, expected an int")
+    if value < 1:
+        raise ValueError(f"{name}={value} must be at least 1")
+    return value
 
 
 def _divisors(channels: int) -> str:

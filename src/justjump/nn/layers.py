@@ -1,0 +1,53 @@
+"""Graph layers one after the other: the loop that every network here runs."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from justjump.nn.dna_conv import DNAConv
+from justjump.nn.gat_conv import GATConv
+from justjump.ops import Adjacency, History
+
+
+class Layers(nn.Module):
+    """The base of networks whose layers see the history of representations. A network sets ``convs``."""
+
+    convs: nn.ModuleList
+
+    def run(self, history: History, adj: Adjacency, **context: Any) -> History:
+        """Append the output of each layer to the history, which holds h(0).
+
+        Where the graph is taken toward some nodes, h(T) is right for these alone.
+        """
+        adj = self.prepared(adj, history.dtype)
+        for t in range(1, len(self.convs)):
+            self.layer(t, history, adj.whole, **context)
+        self.layer(len(self.convs), history, adj, **context)
+        return history
+
+    def prepared(self, adj: Adjacency, dtype: torch.dtype) -> Adjacency:
+        """The graph as the layers use it: with self-loops, and with normalised weights where they count."""
+        adj = adj.with_self_loops()
+        if isinstance(self.convs[0], GATConv):
+            return adj
+        return adj.normalized(getattr(self.convs[0], "aggregate", "gcn"), dtype)
+
+    def layer(self, t: int, history: History, adj: Adjacency, **context: Any) -> None:
+        """Append the output of layer t, counted from 1, with what follows it, to the history before it."""
+        conv = self.convs[t - 1]
+        if isinstance(conv, DNAConv) and self.is_relu(t):
+            conv.extend(history, adj)
+            return
+        former = history.newest
+        h = conv(history if isinstance(conv, DNAConv) else former, adj)
+        # The rows of the targets, where the graph has fewer of them than sources.
+        history.append_rows(self.after(t, h, former[: len(h)], **context))
+
+    def is_relu(self, t: int) -> bool:
+        """Whether ReLU is all that follows layer t."""
+        raise NotImplementedError
+
+    def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
+        """What follows layer t, with the output of the layer before it. ``[N, d] -> [N, d]``"""
+        raise NotImplementedError
