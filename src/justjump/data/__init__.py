@@ -1,16 +1,21 @@
 """Graphs: the paper's datasets, users' own graphs, and splits of their nodes."""
 
+from .columns import Column, Table
 from .datasets import NAMES, is_available, load, location, origin
 from .errors import DataError
 from .files import read_graph
 from .graph import Graph
+from .preprocess import Preprocessing
 from .splits import Split, random_split, split_from_masks
 
 __all__ = [
     "NAMES",
+    "Column",
     "DataError",
     "Graph",
+    "Preprocessing",
     "Split",
+    "Table",
     "is_available",
     "load",
     "location",

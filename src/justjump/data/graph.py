@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 
+from .columns import Table
 from .errors import DataError
+from .features import checked_features
 from .labels import Labels, Task, change_task, check_labels, check_range, integers, known
-from .sparse import canonical
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -31,7 +32,8 @@ class Graph:
 
     Args:
         edge_index: int64 `[2, E]`; row 0 holds sources, row 1 targets. An undirected graph holds both directions.
-        features: float32 `[N, F]`; a `csr_matrix` if the data is sparse, otherwise an array.
+        features: float32 `[N, F]`; a `csr_matrix` if the data is sparse, otherwise an array, in which NaN means that
+            the value is missing. Or a `Table` of columns: numbers, categories, booleans and dates.
         labels: int64 `[N]`, the number of a class; -1 means unknown. For the tasks multilabel and regression: float32
             `[N, K]`; NaN means unknown.
         class_names: `[C]`; for the other tasks the names of the K labels or targets.
@@ -39,7 +41,7 @@ class Graph:
         edge_weight: float32 `[E]`, not negative.
         node_names: `[N]`, the ids of the nodes in the file that they come from.
         masks: three bool arrays `[N]` that mark the training, validation and test nodes, if the data names them.
-        feature_names: `[F]`, the columns of the file that the features come from.
+        feature_names: `[F]`, the columns of the file that the features come from; those of a `Table` are its own.
         task: what the labels are: "multiclass", "multilabel" or "regression".
         batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
             rather than nodes. `labels` and `masks` then have a row per graph.
@@ -51,7 +53,7 @@ class Graph:
     """
 
     edge_index: np.ndarray
-    features: csr_matrix | np.ndarray
+    features: csr_matrix | np.ndarray | Table
     labels: np.ndarray
     class_names: tuple[str, ...]
     name: str = "graph"
@@ -63,7 +65,7 @@ class Graph:
     batch: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        features = _checked_features(self.features)
+        features = checked_features(self.features, self.feature_names)
         num_nodes = features.shape[0]
         edge_index = integers(self.edge_index, "edge_index")
         if edge_index.ndim != 2 or edge_index.shape[0] != 2:
@@ -87,6 +89,8 @@ class Graph:
                 raise DataError(
                     f"node_names must have one entry for each of {num_nodes} nodes, got {len(self.node_names)}"
                 )
+        if isinstance(features, Table):
+            object.__setattr__(self, "feature_names", features.names)
         if self.feature_names is not None:
             object.__setattr__(self, "feature_names", tuple(self.feature_names))
             if len(self.feature_names) != features.shape[1]:
@@ -203,7 +207,7 @@ class Graph:
     def to_pyg(self) -> Data:
         """Make a PyTorch Geometric `Data` object with copies of the arrays.
 
-        Sparse features become a sparse COO tensor.
+        Sparse features become a sparse COO tensor, and categories of a `Table` one column per value.
 
         >>> from justjump import data
         >>> data.load("cora").to_pyg().num_nodes
@@ -218,38 +222,6 @@ def _without_labels(data: Data) -> Data:
     data = copy(data)
     data.y = None
     return data
-
-
-def _checked_features(features: Any) -> csr_matrix | np.ndarray:
-    sparse = issparse(features)
-    if not sparse:
-        features = np.asarray(features)
-    if features.ndim != 2 or 0 in features.shape:
-        raise DataError(
-            f"features must have shape [nodes, features] with at least one of each, got {list(features.shape)}: "
-            "if the graph has no features, use the identity matrix"
-        )
-    if features.dtype.kind not in "iufb":
-        raise DataError(f"features must be real numbers, got {features.dtype}")
-    checked: csr_matrix | np.ndarray
-    if sparse:
-        try:
-            if hasattr(features, "check_format"):  # scipy does not check the compressed formats when it makes them
-                features.check_format(full_check=True)
-        except ValueError as error:
-            raise DataError(f"features are not a valid sparse matrix: {error}") from error
-        checked = canonical(features.tocsr())
-        bad = np.flatnonzero(~np.isfinite(checked.data))
-        nodes = np.searchsorted(checked.indptr, bad, side="right") - 1
-    else:
-        with np.errstate(over="ignore"):  # values that overflow become inf, which is reported below
-            checked = np.ascontiguousarray(features, dtype=np.float32)
-        nodes = np.flatnonzero(~np.isfinite(checked).all(axis=1))
-    if len(nodes):
-        raise DataError(
-            f"features must be finite float32 numbers, but node {nodes[0]} has NaN or infinity: replace these values"
-        )
-    return checked
 
 
 def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:

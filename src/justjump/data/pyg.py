@@ -9,9 +9,11 @@ import torch
 from scipy.sparse import coo_matrix
 from torch_geometric.data import Data, Dataset
 
+from .columns import Table
 from .errors import DataError
 from .graph import MASK_KEYS, Graph
 from .labels import Labels, find_labels
+from .preprocess import Preprocessing
 
 
 def from_pyg(data: Data) -> dict[str, Any]:
@@ -78,8 +80,11 @@ def _is_label_of_graph(data: Data) -> bool:
 
 def to_pyg(graph: Graph) -> Data:
     """Make a `Data` object with copies of the arrays of a graph."""
-    if not isinstance(graph.features, np.ndarray):
-        coo = graph.features.tocoo()
+    features = graph.features
+    if isinstance(features, Table):
+        features = Preprocessing.fit(features, "none").apply(features)
+    if not isinstance(features, np.ndarray):
+        coo = features.tocoo()
         x = torch.sparse_coo_tensor(
             torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.long),
             torch.tensor(coo.data),
@@ -88,7 +93,7 @@ def to_pyg(graph: Graph) -> Data:
             check_invariants=True,
         )
     else:
-        x = torch.tensor(graph.features)
+        x = torch.tensor(features)
     data = Data(x=x, edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.labels))
     if graph.edge_weight is not None:
         data.edge_weight = torch.tensor(graph.edge_weight)

@@ -1,0 +1,65 @@
+"""Checks of the features of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from .columns import Table
+from .errors import DataError, short
+from .sparse import canonical
+
+
+def checked_features(features: Any, names: Sequence[str] | None = None) -> csr_matrix | np.ndarray | Table:
+    """Features `[N, F]` as float32: a `csr_matrix`, an array in which NaN means missing, or a `Table` as it is.
+
+    `names` are those of the columns, for messages.
+    """
+    is_table, sparse = isinstance(features, Table), issparse(features)
+    if not is_table and not sparse:
+        features = np.asarray(features)
+    if len(features.shape) != 2 or 0 in features.shape:
+        raise DataError(
+            f"features must have shape [nodes, features] with at least one of each, got {list(features.shape)}: "
+            "if the graph has no features, use the identity matrix"
+        )
+    if isinstance(features, Table):
+        return features
+    if features.dtype.kind not in "iufb":
+        raise DataError(
+            f"features must be real numbers, got {features.dtype}: for columns of text or dates use data.Table.of"
+        )
+    if sparse:
+        return _checked_matrix(features, names)
+    with np.errstate(over="ignore"):  # values that overflow become inf, which is reported below
+        checked = np.ascontiguousarray(features, dtype=np.float32)
+    bad = np.argwhere(np.isinf(checked)) if np.isinf(checked).any() else []
+    if len(bad):
+        node, column = bad[0].tolist()
+        raise DataError(_not_finite(node, column, features[node, column], names))
+    return checked
+
+
+def _checked_matrix(features: Any, names: Sequence[str] | None) -> csr_matrix:
+    try:
+        if hasattr(features, "check_format"):  # scipy does not check the compressed formats when it makes them
+            features.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"features are not a valid sparse matrix: {error}") from error
+    checked = canonical(features.tocsr())
+    bad = np.flatnonzero(~np.isfinite(checked.data))
+    if len(bad):
+        node = int(np.searchsorted(checked.indptr, bad[0], side="right") - 1)
+        column, value = int(checked.indices[bad[0]]), checked.data[bad[0]]
+        advice = ": values may be missing in an array, but not in a sparse matrix" if np.isnan(value) else ""
+        raise DataError(_not_finite(node, column, value, names) + advice)
+    return checked
+
+
+def _not_finite(node: int, column: int, value: Any, names: Sequence[str] | None) -> str:
+    where = f"column {column}" if names is None or column >= len(names) else f"the column {short(names[column])!r}"
+    found = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
+    return f"features must be finite float32 numbers, but node {node} has {found} in {where}"
