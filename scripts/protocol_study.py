@@ -28,7 +28,7 @@ MODELS = ("gcn-none", "gat-none", "dna-g1", "dna-g16")
 DATASETS = ("cora", "citeseer")
 
 BASE: dict[str, Any] = {"input_dropout": 0.5, "watch": "loss", "patience": 10, "patience_start": 0}
-BASE |= {"normalize_features": False, "stratified": False, "decay": "all"}
+BASE |= {"scale": "auto", "stratified": False, "decay": "all"}
 
 # What differs from BASE
 READINGS: dict[str, dict[str, Any]] = {
@@ -40,8 +40,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "patience 50": {"patience": 50},
     "patience 100": {"patience": 100},
     "patience 10 from epoch 100": {"patience_start": 100},
-    "row-normalised features": {"normalize_features": True},
-    "row-normalised features, patience 100": {"normalize_features": True, "patience": 100},
+    "row-normalised features": {"scale": "rows"},
+    "row-normalised features, patience 100": {"scale": "rows", "patience": 100},
     "stratified splits": {"stratified": True},
     "stratified splits, patience 50": {"stratified": True, "patience": 50},
     "no weight decay on biases": {"decay": "weights"},
@@ -49,7 +49,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "no dropout on the input, patience 10 from epoch 100": {"input_dropout": 0.0, "patience_start": 100},
     "no dropout on the input, row-normalised, patience 100": {
         "input_dropout": 0.0,
-        "normalize_features": True,
+        "scale": "rows",
         "patience": 100,
     },
 }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
@@ -41,6 +42,12 @@ def gradients(out: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
     direction = torch.randn(out.shape, generator=generator, dtype=out.dtype)
     grads = torch.autograd.grad((out * direction).sum(), list(inputs), allow_unused=True)
     return [torch.zeros_like(x) if g is None else g for x, g in zip(inputs, grads, strict=True)]
+
+
+def array_features(graph: Graph) -> np.ndarray:
+    """The features of a graph that has an array of them."""
+    assert isinstance(graph.features, np.ndarray)
+    return graph.features
 
 
 def sparse_features(graph: Graph) -> Any:

@@ -14,7 +14,7 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, fit
 from justjump.train.inputs import data_hash
 from justjump.train.loop import default_split
-from justjump.train.protocol import ClassWeight, Decay, TaskOption, Watch
+from justjump.train.protocol import ClassWeight, Decay, Scale, TaskOption, Watch
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -32,7 +32,7 @@ class DNAClassifier:
         dropout, input_dropout, attention_dropout, window, keep_first: as in :class:`~justjump.nn.ModelConfig`
         learning_rate, weight_decay, decay: as in :class:`~justjump.train.Protocol`
         patience, watch, patience_start, max_epochs: as in :class:`~justjump.train.Protocol`
-        normalize_features, stratified, fractions: as in :class:`~justjump.train.Protocol`
+        scale, stratified, fractions: as in :class:`~justjump.train.Protocol`
         task, class_weight, calibrate: as in :class:`~justjump.train.Protocol`
         random_state: seed of the split, the initialisation and dropout; the same seed gives the same network
 
@@ -67,7 +67,7 @@ class DNAClassifier:
         watch: Watch = "loss",
         patience_start: int = 0,
         max_epochs: int = 1000,
-        normalize_features: bool = False,
+        scale: Scale = "auto",
         stratified: bool = True,
         fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
         task: TaskOption = "auto",
@@ -92,7 +92,7 @@ class DNAClassifier:
         self.watch = watch
         self.patience_start = patience_start
         self.max_epochs = max_epochs
-        self.normalize_features = normalize_features
+        self.scale = scale
         self.stratified = stratified
         self.fractions = fractions
         self.task = task

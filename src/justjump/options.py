@@ -12,7 +12,14 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 
 
-def option(default: T, help: str, *, in_commands: bool = True, later: bool = False) -> T:
+def option(
+    default: T,
+    help: str,
+    *,
+    in_commands: bool = True,
+    later: bool = False,
+    formerly: tuple[str, dict[Any, Any]] | None = None,
+) -> T:
     """A field of a dataclass with a sentence about it.
 
     Args:
@@ -20,8 +27,10 @@ def option(default: T, help: str, *, in_commands: bool = True, later: bool = Fal
         help: one sentence
         in_commands: whether commands offer it
         later: whether it joined after results were stored; see :func:`described`
+        formerly: the name of the option that it replaces, and the old value for each new one that has one
     """
-    return field(default=default, metadata={"help": help, "in_commands": in_commands, "later": later})
+    metadata = {"help": help, "in_commands": in_commands, "later": later, "formerly": formerly}
+    return field(default=default, metadata=metadata)
 
 
 def described(options: Any) -> dict[str, Any]:
@@ -34,11 +43,31 @@ def described(options: Any) -> dict[str, Any]:
     >>> described(ModelConfig(layers=2))["layers"]
     2
     """
-    return {
-        one.name: getattr(options, one.name)
-        for one in fields(options)
-        if not (one.metadata["later"] and getattr(options, one.name) == one.default)
-    }
+    found: dict[str, Any] = {}
+    for one in fields(options):
+        value = getattr(options, one.name)
+        old_name, old_values = one.metadata["formerly"] or ("", {})
+        if value in old_values:
+            found[old_name] = old_values[value]
+        elif not (one.metadata["later"] and value == one.default):
+            found[one.name] = value
+    return found
+
+
+def restored(kind: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Options as they were saved, by an older version or by :func:`described`, under their names of today.
+
+    >>> from justjump.train import Protocol
+    >>> restored(Protocol, {"patience": 5, "normalize_features": True})
+    {'patience': 5, 'scale': 'rows'}
+    """
+    found = dict(values)
+    for one in fields(kind):
+        old_name, old_values = one.metadata["formerly"] or (None, {})
+        if old_name in found and isinstance(found[old_name], bool):
+            value = found.pop(old_name)
+            found.setdefault(one.name, next(new for new, old in old_values.items() if old == value))
+    return found
 
 
 def changed(values: T, options: dict[str, Any], *kinds: Any) -> T:

@@ -75,10 +75,10 @@ def test_two_runs_with_one_title_are_told_apart(runs: tuple[Path, Path]) -> None
 
 def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
     cora = load("cora")
-    protocol = Protocol(max_epochs=1, normalize_features=True)
+    protocol = Protocol(max_epochs=1, scale="rows")
     fit(cora, ModelConfig("gcn", layers=1, hidden=16), protocol, output=tmp_path)
     _, (subject,) = open_subjects([tmp_path], None, False, None)
-    found, expected = subject.inputs.x, prepare(cora, normalize_features=True).x
+    found, expected = subject.inputs.x, prepare(cora, "rows").x
     assert isinstance(found, SparseMatrix)
     assert isinstance(expected, SparseMatrix)
     torch.testing.assert_close(found.weight, expected.weight)

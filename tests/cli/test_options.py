@@ -29,7 +29,7 @@ def test_flags_have_a_negative_form_only_if_they_are_on_by_default(train: Any) -
     flags = {parameter.name: parameter.secondary_opts for parameter in train.params}
     assert flags["jump_input"] == ["--no-jump-input"]
     assert flags["stratified"] == ["--no-stratified"]
-    assert flags["keep_first"] == flags["normalize_features"] == []
+    assert flags["keep_first"] == []
 
 
 def test_help_lists_options_in_groups(train: Any) -> None:

@@ -154,7 +154,7 @@ def test_cora_full_from_a_folder(
     assert location("cora_full", argument) == "folder"
     graph = load("cora_full", argument)
     assert graph.edge_index.T.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
-    assert set(graph.features.data) == {1.0}
+    assert set(sparse_features(graph).data) == {1.0}
     assert graph.class_names == ("0", "1", "2")
     assert graph.name == "cora_full"
     assert not cache.exists()

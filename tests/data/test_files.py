@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers import array_features
 from justjump.data import DataError, read_graph
 
 
@@ -21,7 +22,7 @@ def test_a_folder_holds_tables_and_a_file_arrays(tmp_path: Path) -> None:
         graphs = [read_graph(path, directed) for path in (tmp_path, str(tmp_path / "graph.npz"))]
         for graph in graphs:
             assert graph.edge_index.T.tolist() == ([[0, 1], [1, 2]] if directed else [[0, 1], [1, 0], [1, 2], [2, 1]])
-            assert graph.features.tolist() == features.tolist()
+            assert array_features(graph).tolist() == features.tolist()
             assert graph.labels.tolist() == [0, 1, -1]
 
 

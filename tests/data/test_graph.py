@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
 
+from helpers import array_features
 from justjump.data import DataError, Graph
 
 VALID: dict[str, Any] = {
@@ -21,7 +22,7 @@ def test_counts_and_types() -> None:
     assert (graph.num_nodes, graph.num_features, graph.num_classes) == (3, 3, 2)
     assert graph.edge_index.dtype == np.int64
     assert graph.labels.dtype == np.int64
-    assert graph.features.dtype == np.float32
+    assert array_features(graph).dtype == np.float32
     assert graph.is_undirected
     assert graph.num_edges == 2  # 0 - 1, and the self-loop, which stands there twice
 
@@ -72,9 +73,11 @@ def _broken_csr(indices: list[int]) -> csr_matrix:
         ({"edge_index": np.array([[0.0], [1.0]])}, "edge_index must hold integers, got float64"),
         ({"edge_index": np.array([[2**64 - 1], [1]], dtype=np.uint64)}, r"edge_index must hold numbers below 2\^63"),
         ({"edge_index": np.array([0, 1])}, r"edge_index must have shape \[2, E\], got \[2\]"),
-        ({"features": np.full((3, 2), np.nan)}, "node 0 has NaN"),
-        ({"features": np.array([[1.0], [1e300], [0]])}, "node 1 has NaN or infinity"),
-        ({"features": csr_matrix(np.array([[1.0], [0], [np.inf]]))}, "node 2 has NaN or infinity"),
+        ({"features": np.array([[1.0, np.nan], [1, -np.inf], [0, 0]])}, "node 1 has infinity in column 1"),
+        ({"features": np.array([[1.0], [1e300], [0]])}, r"node 1 has 1e\+300 in column 0"),
+        ({"features": csr_matrix(np.array([[1.0], [0], [np.inf]]))}, "node 2 has infinity in column 0"),
+        ({"features": csr_matrix(np.array([[1.0], [np.nan], [0]]))}, "node 1 has NaN .* not in a sparse matrix"),
+        ({"features": np.full((3, 1), np.inf), "feature_names": ("age",)}, "node 0 has infinity in the column 'age'"),
         ({"features": np.array([["a"], ["b"], ["c"]])}, "features must be real numbers"),
         ({"features": np.ones(3)}, "features must have shape"),
         ({"features": np.ones((3, 0))}, "identity matrix"),

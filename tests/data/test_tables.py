@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix
 
-from helpers import sparse_features
+from helpers import array_features, sparse_features
 from justjump.data import DataError, Graph, read_graph, split_from_masks
 
 NODES = "id,label,split,height,weight\nann,b,train,1.5,0\nbob,a,val,0,-2e1\ncy,,,3,1\n\ndee,a,test,0,0\n"
@@ -31,7 +31,7 @@ def test_columns(tmp_path: Path) -> None:
     assert graph.class_names == ("a", "b")
     assert graph.labels.tolist() == [1, 0, -1, 0]
     assert graph.edge_index.T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
-    features = graph.features.toarray() if isinstance(graph.features, csr_matrix) else graph.features
+    features = sparse_features(graph).toarray() if isinstance(graph.features, csr_matrix) else array_features(graph)
     assert features.tolist() == [[1.5, 0], [0, -20], [3, 1], [0, 0]]
     split = split_from_masks(graph)
     assert (split.train.tolist(), split.val.tolist(), split.test.tolist()) == ([0], [1], [3])
@@ -40,7 +40,7 @@ def test_columns(tmp_path: Path) -> None:
 
 def test_order_of_columns_is_free_and_only_id_and_a_feature_are_needed(tmp_path: Path) -> None:
     graph = _read(tmp_path, "x,id, y\n1,a,2\n3,b,4\n", "weight,target,source\n0.5,a,b\n")
-    assert graph.features.tolist() == [[1, 2], [3, 4]]
+    assert array_features(graph).tolist() == [[1, 2], [3, 4]]
     assert graph.class_names == ()
     assert graph.masks is None
     assert graph.edge_weight is not None

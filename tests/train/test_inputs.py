@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import sparse_features
+from helpers import array_features, sparse_features
 from justjump.data import Graph, Split
 from justjump.ops import SparseMatrix
 from justjump.train import prepare
@@ -37,7 +37,7 @@ def test_physics_and_one_dna_step_in_less_than_the_dense_features_and_pyg_take(d
 
 def test_feature_normalisation(cora: Graph, tiny: Graph) -> None:
     for graph in (cora, tiny):
-        x = prepare(graph, normalize_features=True).x
+        x = prepare(graph, preprocessing="rows").x
         dense = x if isinstance(x, torch.Tensor) else x.to_dense()
         torch.testing.assert_close(dense.sum(1), torch.ones(graph.num_nodes))
 
@@ -54,7 +54,7 @@ def test_an_empty_row_stays_empty(tiny: Graph) -> None:
     features = np.zeros((20, 30), dtype=np.float32)
     features[1, :4] = 2
     for given in (features, features + (np.arange(20) > 1)[:, None]):  # sparse, dense
-        x = prepare(replace(tiny, features=given), normalize_features=True).x
+        x = prepare(replace(tiny, features=given), preprocessing="rows").x
         dense = x if isinstance(x, torch.Tensor) else x.to_dense()
         assert dense[0].tolist() == [0.0] * 30
         assert dense[1].tolist() == [0.25] * 4 + [0.0] * 26
@@ -62,12 +62,12 @@ def test_an_empty_row_stays_empty(tiny: Graph) -> None:
 
 def test_the_digest_is_that_of_all_that_training_reads(tiny: Graph) -> None:
     split = Split(np.array([0, 10]), np.array([1, 11]), np.array([2, 12]))
-    same = replace(tiny, name="other name", features=tiny.features.copy())
+    same = replace(tiny, name="other name", features=array_features(tiny).copy())
     assert data_hash(same, split) == data_hash(tiny, split)
     weight = np.ones(tiny.edge_index.shape[1])
     others = [
         (replace(tiny, class_names=("west", "east")), split),
-        (replace(tiny, features=tiny.features + 1), split),
+        (replace(tiny, features=array_features(tiny) + 1), split),
         (replace(tiny, labels=1 - tiny.labels), split),
         (replace(tiny, edge_index=tiny.edge_index[::-1]), split),
         (replace(tiny, edge_weight=weight), split),

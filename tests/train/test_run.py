@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers import sparse_features
 from justjump.data import load
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, fit, saved
@@ -34,7 +35,7 @@ def test_round_trip(run: Run, tmp_path: Path) -> None:
 def test_other_features_are_refused(run: Run) -> None:
     cora = load("cora")
     with pytest.raises(RunError, match="1000 features per node, but the model expects 1433"):
-        run.predict(replace(cora, features=cora.features[:, :1000]))
+        run.predict(replace(cora, features=sparse_features(cora)[:, :1000]))
 
 
 def test_folder_without_a_run(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_a_run_file_that_holds_no_run_is_named(run: Run, tmp_path: Path, text: s
         ({"config": {"model": "gat", "layers": 1, "hidden": 16, "heads": 4, "groups": 2}}, "convs.0.lin.weight is"),
         ({"protocol": {"patience": "long"}}, "patience='long' is of type str"),
         ({"split_sizes": [1, 2]}, "split_sizes is"),
-        ({"feature_names": ["one"]}, "it names 1 features, but num_features is 1433"),
+        ({"feature_names": ["one"]}, "it names 1 features, but its preprocessing takes 1433"),
         ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number"),
         ({"weights_sha256": 5}, "weights_sha256 is 5"),
         ({"unknown": 5}, "nothing is called 'unknown'"),

@@ -133,7 +133,7 @@ def _subject(run: Run, title: str, graph: Graph, named: bool) -> Subject:
             f"than {graph.name} has ({_listed(graph.class_names)}): {advice}"
         )
     prediction = run.predict(graph)
-    inputs = prepare(run.with_own_features(graph), run.protocol.normalize_features)
+    inputs = prepare(run.with_own_features(graph), run.preprocessing)
     trained = np.zeros(graph.num_nodes, dtype=bool)
     if graph.num_classes:
         split = default_split(graph, run.protocol, run.seed)

@@ -182,7 +182,7 @@ def _step(case: Case, side: str, graph: Graph) -> Step:
     nodes = torch.arange(0, graph.num_nodes, TRAINED)
     if side == "ours":
         return _our_step(ours, prepare(graph), nodes)
-    features = graph.features
+    features: Any = graph.features
     x = torch.from_numpy(features if isinstance(features, np.ndarray) else features.toarray())
     edge_index, labels = torch.from_numpy(graph.edge_index), torch.from_numpy(graph.labels)
     model, state = PygNetwork(case, graph.num_features, graph.num_classes), ours.state_dict()

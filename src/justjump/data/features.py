@@ -36,9 +36,8 @@ def checked_features(features: Any, names: Sequence[str] | None = None) -> csr_m
         return _checked_matrix(features, names)
     with np.errstate(over="ignore"):  # values that overflow become inf, which is reported below
         checked = np.ascontiguousarray(features, dtype=np.float32)
-    bad = np.argwhere(np.isinf(checked)) if np.isinf(checked).any() else []
-    if len(bad):
-        node, column = bad[0].tolist()
+    if np.isinf(checked).any():
+        node, column = np.argwhere(np.isinf(checked))[0].tolist()
         raise DataError(_not_finite(node, column, features[node, column], names))
     return checked
 

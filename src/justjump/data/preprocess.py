@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -16,6 +18,7 @@ from .errors import DataError, short
 from .fitting import fit_array, fit_matrix, fit_table
 from .recipes import Number, Recipe
 
+# The same as in train/protocol.py, which imports no numpy.
 Scale = Literal["auto", "none", "standard", "rows"]
 Features: TypeAlias = csr_matrix | np.ndarray | Table
 
@@ -78,6 +81,13 @@ class Preprocessing:
     def changes(self) -> bool:
         """Whether it does anything to features without missing values."""
         return self.scale == "rows" or not all(recipe.is_left for recipe in self.recipes.values())
+
+    @property
+    def digest(self) -> str | None:
+        """A digest of what is done, None if that is nothing."""
+        if not self.changes:
+            return None
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
     def apply(self, features: Features) -> csr_matrix | np.ndarray:
         """The features `[N, width]` as numbers: float32 `[N, num_outputs]`, as a `csr_matrix` if most are zero.

@@ -9,17 +9,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from justjump.data import Preprocessing
 from justjump.experiments.graph_spec import CACHED_GRAPHS, GraphSpec
 from justjump.nn import ModelConfig
 from justjump.options import described
 from justjump.train import Progress, Protocol, fit
 from justjump.train.inputs import Inputs, prepare
+from justjump.train.protocol import Scale
 from justjump.train.tensorboard import RunLog, run_folder
 
 
 @lru_cache(maxsize=2 * CACHED_GRAPHS)
-def _inputs(spec: GraphSpec, normalize_features: bool) -> Inputs:
-    return prepare(spec.load(), normalize_features)
+def _inputs(spec: GraphSpec, scale: Scale) -> Inputs:
+    return prepare(spec.load(), preprocessing(spec, scale))
+
+
+@lru_cache(maxsize=2 * CACHED_GRAPHS)
+def preprocessing(spec: GraphSpec, scale: Scale) -> Preprocessing:
+    """What is done with the features of a graph."""
+    graph = spec.load()
+    return Preprocessing.fit(graph.features, scale, graph.feature_names)
 
 
 @dataclass(frozen=True)
@@ -52,10 +61,13 @@ class Job:
 
     def describe(self) -> dict[str, Any]:
         """What the key is the hash of, ready for JSON."""
+        protocol = described(self.protocol)
+        if self.protocol.scale == "auto" and self.spec.path and preprocessing(self.spec, "auto").changes:
+            protocol["scale"] = "auto"  # results from before there was such a scale are others
         return {
             "dataset": self.spec.name,
             "config": described(self.config),
-            "protocol": described(self.protocol),
+            "protocol": protocol,
             "seed": self.seed,
         }
 
@@ -79,7 +91,7 @@ class Job:
 
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
         """Train in this process; returns everything about the run except its weights."""
-        inputs = _inputs(self.spec, self.protocol.normalize_features)
+        inputs = _inputs(self.spec, self.protocol.scale)
         with RunLog(self._log_folder()) as log:
             run = fit(
                 self.spec.load(),

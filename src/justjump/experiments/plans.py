@@ -38,7 +38,7 @@ class LayerPlan:
 
 def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[LayerPlan]:
     """The plan of each layer in training."""
-    inputs = prepare(graph, protocol.normalize_features)
+    inputs = prepare(graph, protocol.scale)
     train = torch.from_numpy(default_split(graph, protocol, seed=0).train)
     rows = torch.empty(1, 1).expand(graph.num_nodes, config.hidden)  # sizes without memory
     plans = []

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import justjump
 from justjump.experiments.jobs import Job
-from justjump.train import RunError
+from justjump.options import restored
+from justjump.train import Protocol, RunError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,8 +165,9 @@ class Store:
         """One row per result; settings are columns named ``config.layers``, ``protocol.patience`` and so on."""
         import pandas as pd
 
-        hidden = ("class_names", "feature_names", "num_features", "finished", "split_sizes")
+        hidden = ("class_names", "feature_names", "num_features", "preprocessing", "finished", "split_sizes")
         rows = [{name: value for name, value in row.items() if name not in hidden} for row in self.records()]
+        rows = [row | {"protocol": restored(Protocol, row["protocol"])} for row in rows]
         frame = pd.json_normalize(rows)
         if "protocol.fractions" in frame:
             frame["protocol.fractions"] = ["/".join(map(str, shares)) for shares in frame["protocol.fractions"]]

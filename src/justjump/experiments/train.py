@@ -13,7 +13,7 @@ from typing import Any
 from justjump.data import Graph
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.graph_spec import GraphSpec
-from justjump.experiments.jobs import Done, Event, Failed, Job
+from justjump.experiments.jobs import Done, Event, Failed, Job, preprocessing
 from justjump.experiments.local import run_here, run_in_workers, worker_count
 from justjump.experiments.report import described_labels, report
 from justjump.experiments.summary import Summary
@@ -47,6 +47,8 @@ def train(
         print(f"the task is {graph.task}: {described_labels(graph)}; --task chooses another", file=sys.stderr)
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
+    if features := preprocessing(spec, protocol.scale).describe():
+        print(f"features: {features}", file=sys.stderr)
     if output is not None:
         make_folder(output, "--output")
     if tensorboard is not None:

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.sparse import csr_matrix, diags
 from torch import Tensor
 
-from justjump.data import Graph, Split
+from justjump.data import Graph, Preprocessing, Split, Table
 from justjump.ops import Adjacency, SparseMatrix
-
-# Below this share of non-zeros, the product with a sparse feature matrix is faster than with a dense one.
-SPARSE_BELOW = 0.1
+from justjump.train.protocol import Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,26 +17,30 @@ class Inputs:
     """Features ``[N, F]``, graph structure and labels of one graph.
 
     ``batch`` ``[N]`` is the number of the graph that each node belongs to, where whole graphs have labels.
+    ``preprocessing`` is what made the features of those of the graph.
     """
 
     x: Tensor | SparseMatrix
     adj: Adjacency
     labels: Tensor
+    preprocessing: Preprocessing
     batch: Tensor | None = None
 
 
-def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
+def prepare(graph: Graph, preprocessing: Preprocessing | Scale = "auto") -> Inputs:
     """Tensors of a graph. The features become a sparse matrix if most of them are zero.
+
+    Args:
+        graph: with features of any kind
+        preprocessing: what is done with them; a scale stands for one that is fitted on this graph
 
     >>> from justjump.data import load
     >>> prepare(load("cora")).x
     SparseMatrix(shape=(2708, 1433), entries=49216)
     """
-    features = graph.features
-    if isinstance(features, np.ndarray) and np.count_nonzero(features) < SPARSE_BELOW * features.size:
-        features = csr_matrix(features)
-    if normalize_features:
-        features = _row_normalized(features)
+    if not isinstance(preprocessing, Preprocessing):
+        preprocessing = Preprocessing.fit(graph.features, preprocessing, graph.feature_names)
+    features = preprocessing.apply(graph.features)
     if isinstance(features, np.ndarray):
         x: Tensor | SparseMatrix = _tensor(features.astype(np.float32, copy=False))
     else:
@@ -47,7 +48,7 @@ def prepare(graph: Graph, normalize_features: bool = False) -> Inputs:
     weight = None if graph.edge_weight is None else _tensor(graph.edge_weight)
     adj = Adjacency.build(_tensor(graph.edge_index), weight, graph.num_nodes).with_self_loops()
     batch = None if graph.batch is None else _tensor(graph.batch)
-    return Inputs(x, adj, _tensor(graph.labels), batch)
+    return Inputs(x, adj, _tensor(graph.labels), preprocessing, batch)
 
 
 def _tensor(array: np.ndarray) -> Tensor:
@@ -66,22 +67,17 @@ def graph_hash(graph: Graph) -> str:
 
 
 def _digest(graph: Graph, node_sets: list[np.ndarray]) -> str:
-    features = graph.features
-    arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
+    names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
+    features, arrays = graph.features, []
+    if isinstance(features, Table):
+        arrays = [column.values for column in features.columns]
+        names += [text for column in features.columns for text in (column.kind, *column.texts)]
+    else:
+        arrays = [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
     arrays += [graph.edge_index, graph.labels, *node_sets]
     arrays += [array for array in (graph.edge_weight, graph.batch) if array is not None]
-    names = [str(graph.features.shape), *graph.class_names, "|", *(graph.feature_names or ())]
     digest = hashlib.sha256("\0".join(names).encode())
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def _row_normalized(features: csr_matrix | np.ndarray) -> csr_matrix | np.ndarray:
-    """Each row divided by the sum of its absolute values; an empty row stays empty."""
-    if isinstance(features, np.ndarray):
-        total = np.abs(features).sum(axis=1, keepdims=True)
-        return features / np.where(total > 0, total, 1)
-    total = abs(features) @ np.ones(features.shape[1])
-    return csr_matrix(diags(1 / np.where(total > 0, total, 1)) @ features)

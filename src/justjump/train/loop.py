@@ -1,6 +1,7 @@
 """One training run, by flat functions."""
 
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from justjump.data import DataError, Graph, Split, random_split, split_from_masks
+from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
 from justjump.data.splits import strata
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed
@@ -57,7 +58,7 @@ def fit(
         output: folder to save the run in; a run that was stopped there goes on where it stopped, and a finished run
             is returned as it is
         on_epoch: called after each epoch
-        inputs: ``prepare(graph, ...)``, if it exists already; runs may share it
+        inputs: ``prepare(graph, protocol.scale)``, if it exists already; runs may share it
         progress: show a bar; by default in a terminal and in a notebook
         options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``
 
@@ -75,11 +76,12 @@ def fit(
     split = split or default_split(graph, protocol, seed)
     split.check(graph.labelled)
     digest = data_hash(graph, split)
-    wanted = settings(config, protocol, seed, digest)
+    preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
+    wanted = settings(config, protocol, seed, digest, preprocessing)
     folder = None if output is None else Path(output)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
-    inputs = inputs or prepare(graph, protocol.normalize_features)
+    inputs = inputs or prepare(graph, preprocessing)
     objective = Objective.of(graph, split, protocol.class_weight == "balanced")
     odd = notes_on_data(graph, split)
     for note in odd:
@@ -88,7 +90,7 @@ def fit(
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
-        model = NodeClassifier(config, graph.num_features, graph.num_classes)
+        model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes)
         state = State(model, make_optimizer(model, protocol), {}, Progress(measure=SCORE[graph.task]))
         state.keep_best()
         save = None
@@ -109,6 +111,7 @@ def fit(
         graph_name=graph.name,
         class_names=graph.class_names,
         feature_names=graph.feature_names,
+        preprocessing=preprocessing,
         protocol=protocol,
         seed=seed,
         data_hash=digest,
@@ -128,6 +131,14 @@ def fit(
         if finished:
             remove_state(folder)
     return run
+
+
+def preprocessing_of(graph: Graph, protocol: Protocol) -> Preprocessing:
+    """What is done with the features of a graph, said in one line unless that is nothing."""
+    preprocessing = Preprocessing.fit(graph.features, protocol.scale, graph.feature_names)
+    if words := preprocessing.describe():
+        print(f"features: {words}", file=sys.stderr)
+    return preprocessing
 
 
 def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
@@ -155,7 +166,8 @@ def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
         if isinstance(there, dict) and isinstance(here, dict):
             yield from differences(there, here)
         elif there != here:
-            yield "the data" if name == "data_hash" else f"{name} {there} there, {here} here"
+            words = {"data_hash": "the data", "preprocessing": "what is done with the features"}
+            yield words.get(name, f"{name} {there} there, {here} here")
 
 
 def train_until_done(

@@ -23,6 +23,7 @@ Watch = Literal[
 TaskOption = Literal["auto", "multiclass", "multilabel", "regression"]
 ClassWeight = Literal["none", "balanced"]
 Decay = Literal["all", "weights"]
+Scale = Literal["auto", "none", "standard", "rows"]
 
 
 @documented
@@ -46,7 +47,12 @@ class Protocol:
     watch: Watch = option("loss", "Validation value that patience watches.")
     patience_start: int = option(0, "Epoch from which patience counts.")
     max_epochs: int = option(1000, "Largest number of epochs.")
-    normalize_features: bool = option(False, "Divide each node's features by their sum.")
+    scale: Scale = option(
+        "auto",
+        "How columns of numbers are scaled: auto standardises those of a size that networks do not take, none leaves "
+        "all as they are, standard standardises all, rows divides each node's features by their sum.",
+        formerly=("normalize_features", {"auto": False, "rows": True}),
+    )
     stratified: bool = option(True, "Give each class its share of the training, validation and test nodes.")
     fractions: tuple[float, float, float] = option(
         (0.2, 0.2, 0.6), "Shares of the labelled nodes for training, validation and test.", in_commands=False

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from justjump.data import Graph, Split
+from justjump.data import Graph, Preprocessing, Split, Table
 from justjump.data.labels import Task
 from justjump.nn import ModelConfig, NodeClassifier
+from justjump.options import restored
 from justjump.train import saved
 from justjump.train.errors import RunError, first_line
 from justjump.train.inputs import prepare
@@ -23,12 +24,18 @@ from justjump.train.part import output_of_all
 from justjump.train.protocol import Protocol
 from justjump.train.saved import DIGEST, REMEDY, RUN_FILE
 
-_NOT_JSON = ("model", "protocol", "objective", "split")
+_NOT_JSON = ("model", "protocol", "preprocessing", "objective", "split")
 
 
-def settings(config: ModelConfig, protocol: Protocol, seed: int, data_hash: str) -> dict[str, Any]:
-    """What identifies a run, as it comes back from JSON: two runs with equal settings are the same run."""
+def settings(
+    config: ModelConfig, protocol: Protocol, seed: int, data_hash: str, preprocessing: Preprocessing | None = None
+) -> dict[str, Any]:
+    """What identifies a run, as it comes back from JSON: two runs with equal settings are the same run.
+
+    The preprocessing follows from the data and the protocol, but another version of justjump may choose another one.
+    """
     own = {"config": asdict(config), "protocol": asdict(protocol), "seed": seed, "data_hash": data_hash}
+    own["preprocessing"] = preprocessing.digest if preprocessing is not None else None
     return dict(json.loads(json.dumps(own)))
 
 
@@ -64,6 +71,7 @@ class Run:
     protocol: Protocol
     seed: int
     data_hash: str
+    preprocessing: Preprocessing
     split_sizes: tuple[int, int, int]
     finished: bool
     epochs: int
@@ -100,13 +108,13 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return settings(self.config, self.protocol, self.seed, self.data_hash)
+        return settings(self.config, self.protocol, self.seed, self.data_hash, self.preprocessing)
 
     @torch.no_grad()
     def predict(self, graph: Graph | object) -> Prediction:
         """What the network says about every node, or every graph, of a graph with the same features."""
         graph = Graph.of(graph)
-        inputs = prepare(self.with_own_features(graph), self.protocol.normalize_features)
+        inputs = prepare(self.with_own_features(graph), self.preprocessing)
         self.model.eval()
         found = self.objective.predictions(output_of_all(self.model, inputs)).numpy()
         if self.task == "multiclass":
@@ -115,7 +123,7 @@ class Run:
 
     def with_own_features(self, graph: Graph) -> Graph:
         """The graph with its features in the order that the network was trained with, matched by their names."""
-        expected = self.model.lin_in.in_features
+        expected = self.preprocessing.width
         if self.feature_names is None or graph.feature_names is None:
             if graph.num_features != expected:
                 raise RunError(
@@ -127,6 +135,8 @@ class Run:
             raise RunError(f"{graph.name} lacks features that the model was trained with: {', '.join(missing[:5])}")
         if self.feature_names == graph.feature_names:
             return graph
+        if isinstance(graph.features, Table):
+            return replace(graph, features=graph.features.select(self.feature_names))
         place = {name: column for column, name in enumerate(graph.feature_names)}
         columns = [place[name] for name in self.feature_names]
         return replace(graph, features=graph.features[:, columns], feature_names=self.feature_names)
@@ -142,6 +152,7 @@ class Run:
             "config": asdict(self.config),
             "protocol": asdict(self.protocol),
             "num_features": self.model.lin_in.in_features,
+            "preprocessing": self.preprocessing.to_json(),
             "outputs": self.objective.to_dict(),
             **own,
         }
@@ -166,7 +177,7 @@ def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -
     saved.check_sizes(folder, values, weights)
     try:
         config, sizes = ModelConfig(**values["config"]), (values["num_features"], len(values["class_names"]))
-        Protocol(**values["protocol"])
+        Protocol(**restored(Protocol, values["protocol"]))
     except (TypeError, ValueError) as error:
         raise RunError(f"{folder / RUN_FILE} is damaged, {first_line(error)}: {REMEDY}") from error
     with torch.device("meta"):  # shapes without memory
@@ -188,7 +199,8 @@ def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise RunError(f"{folder / RUN_FILE} is damaged, {first_line(error)}: {REMEDY}") from error
     fields["notes"] = tuple(values.get("notes", ()))
-    fields["protocol"] = Protocol(**values["protocol"])
+    fields["protocol"] = Protocol(**restored(Protocol, values["protocol"]))
+    fields["preprocessing"] = saved.preprocessing_in(values)
     fields["class_names"] = tuple(values["class_names"])
     fields["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
     fields["split_sizes"] = tuple(values["split_sizes"])
@@ -198,7 +210,11 @@ def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
 def saved_settings(values: dict[str, Any]) -> dict[str, Any]:
     """The settings in a ``run.json`` or in a state; options that it does not mention have their defaults."""
     found = settings(ModelConfig(), Protocol(), values["seed"], values["data_hash"])
-    return found | {name: found[name] | values[name] for name in ("config", "protocol")}
+    kept = values.get("preprocessing")  # the preprocessing itself in a run.json, its digest in a state
+    found["preprocessing"] = kept if kept is None or isinstance(kept, str) else saved.preprocessing_in(values).digest
+    found["config"] |= values["config"]
+    found["protocol"] |= restored(Protocol, values["protocol"])
+    return found
 
 
 def find_run(folder: Path) -> Run:

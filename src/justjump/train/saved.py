@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from justjump.data import Split
+from justjump.data import DataError, Preprocessing, Split
 from justjump.data.labels import TASKS
 from justjump.data.splits import ROLES
 from justjump.files import FileError, move_file, remove_file, replace_file
@@ -93,6 +93,7 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
     "calibration": (lambda value: value is None or _rows(value, _number), "null or rows of numbers"),
     "notes": (_texts, "a list of texts"),
     "outputs": (lambda value: isinstance(value, dict), "an object"),
+    "preprocessing": (lambda value: isinstance(value, dict), "an object"),
 }
 
 
@@ -157,11 +158,24 @@ def read_values(folder: Path) -> dict[str, Any]:
     if unknown:
         raise RunError(f"{path} is damaged, nothing is called {_short(min(unknown))}: {REMEDY}")
     names = values["feature_names"]
-    if names is not None and len(names) != values["num_features"]:
+    try:
+        preprocessing = preprocessing_in(values)
+    except DataError as error:
+        raise RunError(f"{path} is damaged, {first_line(error)}: {REMEDY}") from error
+    if names is not None and len(names) != preprocessing.width:
         raise RunError(
-            f"{path} is damaged, it names {len(names)} features, but num_features is {values['num_features']}: {REMEDY}"
+            f"{path} is damaged, it names {len(names)} features, but its preprocessing takes {preprocessing.width}: "
+            f"{REMEDY}"
         )
     return values
+
+
+def preprocessing_in(values: Mapping[str, Any]) -> Preprocessing:
+    """The preprocessing in a ``run.json``; in runs of older versions, features were left as they are or divided."""
+    if "preprocessing" in values:
+        return Preprocessing.from_json(values["preprocessing"])
+    is_divided = values["protocol"].get("normalize_features") is True
+    return Preprocessing("rows" if is_divided else "none", values["num_features"])
 
 
 def read_weights(folder: Path, values: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -211,6 +225,7 @@ def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, T
     config = values["config"]
     for name, said, found in (
         ("num_features", values["num_features"], first[0]),
+        ("the number of columns after preprocessing", preprocessing_in(values).num_outputs, first[0]),
         ("hidden", config.get("hidden"), first[1]),
         ("layers", config.get("layers"), layers),
         ("the number of class_names", len(values["class_names"]), last[0]),
