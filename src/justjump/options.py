@@ -47,7 +47,7 @@ def described(options: Any) -> dict[str, Any]:
     for one in fields(options):
         value = getattr(options, one.name)
         old_name, old_values = one.metadata["formerly"] or ("", {})
-        if value in old_values:
+        if old_values and value in old_values:
             found[old_name] = old_values[value]
         elif not (one.metadata["later"] and value == one.default):
             found[one.name] = value

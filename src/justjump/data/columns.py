@@ -184,7 +184,7 @@ def column_of(name: str, values: Any) -> Column | None:
         return Column(name, "number", np.where(np.isnat(array), np.nan, array / _DAY))
     if kind not in "OUS":
         raise DataError(f"the column {short(name)!r} must hold numbers, texts, booleans or dates, got {array.dtype}")
-    cells = [_cell(value) for value in array.tolist()]
+    cells = [cell_text(value) for value in array.tolist()]
     sniffer = CellSniffer()
     for cell in cells:
         sniffer.add(cell)
@@ -203,7 +203,7 @@ def column_of(name: str, values: Any) -> Column | None:
     return Column(name, found, *reader.values())
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value as the text of a cell; what stands for nothing in Python, numpy and pandas is empty."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""

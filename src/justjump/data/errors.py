@@ -5,6 +5,10 @@ class DataError(ValueError):
     """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""
 
 
+class DataWarning(UserWarning):
+    """The data can be used, but not all of it is, or a guess was made. The message says which and what to do."""
+
+
 def short(text: object, length: int = 60) -> str:
     """Text from a file, for a message: on one line, printable and not longer than `length`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import DataError
@@ -10,11 +11,12 @@ from .npz import read_npz
 from .tables import read_tables
 
 
-def read_graph(path: str | Path, directed: bool = False) -> Graph:
-    """Read a graph from an `.npz` file, or from a folder with `nodes.csv` and `edges.csv`.
+def read_graph(path: str | Path, directed: bool = False, label: str | Sequence[str] | None = None) -> Graph:
+    """Read a graph from an `.npz` file, or from a folder with `nodes.csv` and `edges.csv` (or `.parquet` files).
 
-    Unless `directed`, edges are undirected: each is used in both directions. `docs/own-graph.md` describes the columns
-    and keys.
+    Unless `directed`, edges are undirected: each is used in both directions. `label` names the column of `nodes.csv`
+    with the labels, or several of them; by default that is the column `label`. `docs/own-graph.md` describes the
+    columns and keys.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -26,9 +28,11 @@ def read_graph(path: str | Path, directed: bool = False) -> Graph:
     """
     path = Path(path)
     if path.is_dir():
-        return read_tables(path, directed)
+        return read_tables(path, directed, label)
     if not path.exists():
         raise DataError(f"{path} does not exist: a graph is an .npz file, or a folder with nodes.csv and edges.csv")
     if path.suffix != ".npz":
         raise DataError(f"{path} is not a graph: expected an .npz file, or a folder with nodes.csv and edges.csv")
+    if label is not None:
+        raise DataError(f"label={label!r} is for tables: the labels of an .npz file are in its array 'labels'")
     return read_npz(path, directed)

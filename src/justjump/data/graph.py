@@ -17,6 +17,7 @@ from .features import checked_features
 from .labels import Labels, Task, change_task, check_labels, check_range, integers, known
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch_geometric.data import Data
 
     from .arrays import Header
@@ -203,6 +204,57 @@ class Graph:
         from .pyg import from_pyg
 
         return cls(**from_pyg(data), name=name)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        nodes: pd.DataFrame,
+        edges: pd.DataFrame,
+        *,
+        id: str | None = None,
+        label: str | Sequence[str] | None = None,
+        split: str | None = None,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = None,
+        directed: bool = False,
+        name: str = "graph",
+    ) -> Graph:
+        """Make a graph from a data frame with a row per node and one with a row per edge.
+
+        Args:
+            nodes: all columns that are not named below are features: numbers, categories, booleans and dates.
+            edges: columns with the ids of their ends.
+            id: the column with the ids; by default `id`, or else the index.
+            label: the column with the labels, or several; by default `label`.
+            split: the column with `train`, `val`, `test` or nothing; by default `split`, if there is one.
+            source: the column with the id of the node that an edge comes from.
+            target: the column with the id of the node that it leads to.
+            weight: the column with the weights; by default `weight`, if there is one.
+            directed: use each edge in one direction only.
+            name: the name of the graph.
+
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"id": ["ann", "bob"], "age": [31, None], "city": ["Bonn", "Ulm"]})
+        >>> Graph.from_pandas(people, pd.DataFrame({"source": ["ann"], "target": ["bob"]})).features
+        Table(2 rows; age: number, city: category)
+        """
+        from .frames import edges_of_frame, nodes_of_frame
+
+        found = nodes_of_frame(nodes, id, label, split, "nodes")
+        edge_index, edge_weight = edges_of_frame(edges, found.number, (source, target), weight, directed, "edges")
+        return cls(
+            edge_index=edge_index,
+            features=found.features,
+            labels=found.labels.values,
+            class_names=found.labels.names,
+            name=name,
+            edge_weight=edge_weight,
+            node_names=tuple(found.number),
+            masks=found.masks,
+            feature_names=found.feature_names,
+            task=found.labels.task,
+        )
 
     def to_pyg(self) -> Data:
         """Make a PyTorch Geometric `Data` object with copies of the arrays.

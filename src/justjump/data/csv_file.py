@@ -1,0 +1,65 @@
+"""A CSV file with a header."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import DataError, short
+
+
+class CsvFile:
+    """A CSV file with a header. Each iteration reads it anew, and yields the line number and the values of each row."""
+
+    def __init__(self, path: Path, required: tuple[str, ...]) -> None:
+        self.path = path
+        try:
+            _, header = next(self._lines())
+        except StopIteration:
+            raise DataError(f"{path} is empty: its first line must name the columns {','.join(required)},...") from None
+        self.columns = [column.strip() for column in header]
+        for column in required:
+            if column not in self.columns:
+                raise DataError(
+                    f"{path}, line 1: there is no column {column!r} in {short(','.join(self.columns))!r}: the first "
+                    f"line must name the columns {','.join(required)},... separated by commas"
+                )
+        twice, count = Counter(self.columns).most_common(1)[0]
+        if count > 1:
+            raise DataError(f"{path}, line 1: there are two columns {short(twice)!r}: rename one of them")
+
+    def position(self, column: str | None) -> int | None:
+        return self.columns.index(column) if column is not None and column in self.columns else None
+
+    def error(self, line: int, problem: str) -> DataError:
+        return DataError(f"{self.path}, line {line}: {problem}")
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        lines = self._lines()
+        next(lines)
+        for line, row in lines:
+            if len(row) != len(self.columns):
+                raise self.error(line, f"{len(row)} values, expected {len(self.columns)}, one for each column")
+            yield line, row
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        line = 0
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, strict=True)
+                for row in reader:
+                    line = reader.line_num
+                    if row:
+                        yield line, row
+        except FileNotFoundError:
+            raise DataError(
+                f"{self.path} does not exist: the folder of a graph must hold nodes.csv and edges.csv"
+            ) from None
+        except OSError as error:
+            raise DataError(f"cannot read {self.path}: {error.strerror}") from error
+        except csv.Error as error:
+            raise self.error(line + 1, f"not valid CSV ({short(error)})") from error
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.path} is not UTF-8 text after line {line}: save it as UTF-8") from error

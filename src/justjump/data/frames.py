@@ -1,0 +1,154 @@
+"""Graphs from two tables in memory: pandas data frames, or what has columns by name like them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from .columns import Column, Table, cell_text, column_of
+from .errors import DataError, DataWarning, short
+from .nodes import NodeRows, Nodes, choose_labels, compact, guess_label
+from .sparse import WeightConflictError, simplify
+
+_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def nodes_of_frame(
+    frame: Any, identity: str | None, label: str | Sequence[str] | None, split: str | None, where: str
+) -> Nodes:
+    """The nodes in a data frame.
+
+    Args:
+        frame: a row per node.
+        identity: the column with the ids; by default `id`, or else the index.
+        label: one or more columns; by default `label`, or else a column of texts that is called like a label.
+        split: the column with the roles; by default `split`, if there is one.
+        where: what messages call the frame.
+    """
+    columns = _names(frame, where)
+    _check(identity, columns, where, "identity")
+    _check(split, columns, where, "split")
+    identity = identity or ("id" if "id" in columns else None)
+    split = split or ("split" if "split" in columns else None)
+    labels = choose_labels(list(columns), label, where)
+    chosen = [column for column in columns if column not in (identity, split, *(labels or []))]
+    made = {column: column_of(column, columns[column]) for column in chosen}
+    if labels is None:
+        is_text = {name: column is None or column.kind in ("category", "boolean") for name, column in made.items()}
+        labels = guess_label(is_text, where)
+    kept = [column for name, column in made.items() if column is not None and name not in labels]
+    left_out = tuple(name for name, column in made.items() if column is None and name not in labels)
+    if not len(frame):
+        raise DataError(f"{where} has no rows: add one per node")
+    if not kept and not left_out:
+        raise DataError(f"{where} has no column of features besides {short(', '.join(columns))}: add at least one")
+
+    rows = NodeRows(labels)
+    ids = [text_of(value) for value in (frame.index if identity is None else columns[identity])]
+    texts = [[text_of(value) for value in columns[column]] for column in labels]
+    roles = [""] * len(ids) if split is None else [cell_text(value) for value in columns[split]]
+    for row, name in enumerate(ids):
+        if name in rows.number:
+            raise DataError(
+                f"row {row} of {where}: the id {short(name)!r} is already in row {rows.number[name]}: "
+                "all ids must differ"
+            )
+        try:
+            rows.add(name, [text[row] for text in texts], roles[row])
+        except ValueError as error:
+            raise DataError(f"row {row} of {where}: {error}") from None
+    try:
+        features = _features(kept, left_out)
+        return rows.nodes(features, [column.name for column in kept])
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def edges_of_frame(
+    frame: Any, nodes: dict[str, int], ends: tuple[str, str], weight: str | None, directed: bool, where: str
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Edges `[2, E]` and their weights `[E]` in a data frame.
+
+    Args:
+        frame: a row per edge.
+        nodes: the number of each id.
+        ends: the columns with the ids of sources and targets.
+        weight: the column with the weights; by default `weight`, if there is one.
+        directed: whether edges lead from source to target only.
+        where: what messages call the frame.
+    """
+    columns = _names(frame, where)
+    for name in ends:
+        _check(name, columns, where, "source" if name == ends[0] else "target")
+    _check(weight, columns, where, "weight")
+    weight = weight or ("weight" if "weight" in columns else None)
+    ignored = [name for name in columns if name not in (*ends, weight)]
+    if ignored:
+        message = f"the column {short(ignored[0])!r} of {where} is ignored; weight=... names one with weights"
+        warnings.warn(message, DataWarning, stacklevel=3)
+    edge_index = np.empty((2, len(frame)), dtype=np.int64)
+    for place, name in enumerate(ends):
+        for row, value in enumerate(columns[name]):
+            node = nodes.get(text_of(value))
+            if node is None:
+                raise DataError(f"row {row} of {where}: the {name} {short(text_of(value))!r} is not the id of a node")
+            edge_index[place, row] = node
+    weights = None if weight is None else _weights(columns[weight], where)
+    try:
+        return simplify(edge_index, len(nodes), weights, directed)
+    except WeightConflictError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def text_of(value: Any) -> str:
+    """The text of an id or a label; whole numbers look the same whether they are integers or floats.
+
+    >>> text_of(3.0), text_of(3), text_of(" x "), text_of(None)
+    ('3', '3', 'x', '')
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    text = cell_text(value).strip()
+    return "" if isinstance(value, float | np.floating) and value != value else text
+
+
+def _names(frame: Any, where: str) -> dict[str, Any]:
+    """The columns of a frame by their names."""
+    try:
+        names = [str(name) for name in frame.columns]
+        columns = {name: frame.iloc[:, place] for place, name in enumerate(names)}
+    except AttributeError:
+        raise TypeError(f"{where} must be a pandas DataFrame, got {type(frame).__name__}") from None
+    if len(columns) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{where} has two columns {short(twice)!r}: rename one of them")
+    return columns
+
+
+def _check(name: str | None, columns: dict[str, Any], where: str, what: str) -> None:
+    if name is not None and name not in columns:
+        raise DataError(f"{where} has no column {name!r} for the {what}: its columns are {short(', '.join(columns))}")
+
+
+def _features(columns: list[Column], left_out: tuple[str, ...]) -> csr_matrix | np.ndarray | Table:
+    """A matrix or an array of numbers alone, as from a file; otherwise a table."""
+    is_plain = all(column.kind == "number" and np.abs(column.values).max() <= _FLOAT32 for column in columns)
+    if not is_plain or left_out or not columns:  # NaN is not below the limit
+        return Table(tuple(columns), left_out)
+    return compact(csr_matrix(np.stack([column.values for column in columns], axis=1).astype(np.float32)))
+
+
+def _weights(values: Any, where: str) -> np.ndarray:
+    weights = np.asarray(values)
+    if weights.dtype.kind not in "iufb":
+        raise DataError(f"{where}: the weights must be numbers, got {weights.dtype}")
+    weights = weights.astype(np.float64)
+    good = (weights >= 0) & (weights <= _FLOAT32)
+    if not good.all():
+        row = int(np.flatnonzero(~good)[0])
+        raise DataError(f"row {row} of {where}: the weight {weights[row]:g} must be a number that is not negative")
+    return weights

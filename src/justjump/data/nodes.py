@@ -1,0 +1,144 @@
+"""The nodes of a graph, as readers of tables collect them, and which column holds their labels."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from .cells import MANY_NUMBERS, MISSING, number
+from .columns import Table
+from .errors import DataError, DataWarning, short
+from .graph import Masks
+from .labels import Labels, find_labels
+from .splits import ROLES
+
+# Above this share of non-zeros a dense array is smaller than CSR (8 bytes per entry) and faster.
+_DENSE = 0.5
+# A column of texts with one of these names holds the labels, if no column is called label.
+LIKELY = ("class", "target", "y")
+_ROLE = {"": -1} | {role: index for index, role in enumerate(ROLES)}
+
+
+class Nodes(NamedTuple):
+    """Everything about the nodes of a graph; `number` maps the id of a node to its number."""
+
+    number: dict[str, int]
+    features: csr_matrix | np.ndarray | Table
+    feature_names: tuple[str, ...]
+    labels: Labels
+    masks: Masks | None
+
+
+@dataclass
+class NodeRows:
+    """Ids, labels and roles of nodes, collected row by row. Its errors are `ValueError`s without a place."""
+
+    label_columns: Sequence[str]
+    number: dict[str, int] = field(default_factory=dict)  # id -> number of the node
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    role: array[int] = field(default_factory=lambda: array("b"))  # 0 train, 1 val, 2 test, -1 none
+
+    def add(self, name: str, labels: Iterable[str], split: str) -> None:
+        if not name:
+            raise ValueError("the id is empty: give every node an id")
+        self.number[name] = len(self.number)
+        texts = tuple(text.strip() for text in labels)
+        if len(texts) == 1 and texts[0] == "-1":
+            raise ValueError(
+                "the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
+            )
+        self.labels.append(texts)
+        role = split.strip().lower()
+        if role not in _ROLE:
+            raise ValueError(f"the split {short(role)!r} must be train, val, test or empty")
+        self.role.append(_ROLE[role])
+
+    def nodes(self, features: csr_matrix | np.ndarray | Table, names: Sequence[str]) -> Nodes:
+        return Nodes(self.number, features, tuple(names), self._labels(), self._masks())
+
+    def _masks(self) -> Masks | None:
+        role = np.array(self.role)
+        return (role == 0, role == 1, role == 2) if (role >= 0).any() else None
+
+    def _labels(self) -> Labels:
+        if len(self.label_columns) < 2:
+            return labels_of([texts[0] if texts else "" for texts in self.labels], *self.label_columns)
+        values = np.empty((len(self.labels), len(self.label_columns)))
+        for row, texts in enumerate(self.labels):
+            for column, text in enumerate(texts):
+                values[row, column] = number(text)
+                if np.isnan(values[row, column]) and text.lower() not in MISSING:
+                    name = self.label_columns[column]
+                    raise ValueError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
+        found = find_labels(values)
+        is_one_each = found.values.ndim == 2 or len(found.names) == len(self.label_columns)
+        return found._replace(names=tuple(self.label_columns)) if is_one_each else found
+
+
+def labels_of(texts: Sequence[str], column: str = "label") -> Labels:
+    """Labels from the texts of a column: classes, or numbers to predict if there are many, and not all are whole.
+
+    The classes are sorted as numbers if all their names are whole numbers, otherwise as text.
+    """
+    names = set(texts) - {""}
+    if all(name.isascii() and name.isdigit() for name in names):
+        ordered = sorted(names, key=_numerical)
+    elif len(names) > MANY_NUMBERS and _are_fractions(names):
+        return Labels(np.array([[number(text)] for text in texts]), (column,), "regression")
+    else:
+        ordered = sorted(names)
+    place = {"": -1} | {name: index for index, name in enumerate(ordered)}
+    return Labels(np.fromiter((place[text] for text in texts), np.int64, len(texts)), tuple(ordered), "multiclass")
+
+
+def _are_fractions(names: Iterable[str]) -> bool:
+    values = [number(name) for name in names]
+    return not any(map(math.isnan, values)) and not all(value.is_integer() for value in values)
+
+
+def choose_labels(columns: Sequence[str], wanted: str | Sequence[str] | None, where: object) -> list[str] | None:
+    """The columns with the labels, as far as their names say; None if their values must decide."""
+    if wanted is None:
+        return ["label"] if "label" in columns else None if any(map(is_likely, columns)) else []
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name in ("id", "split") or name not in columns:
+            others = ", ".join(column for column in columns if column not in ("id", "split"))
+            raise DataError(f"{where} has no column {short(name)!r} for the label: choose from {short(others)}")
+    return names
+
+
+def is_likely(column: str) -> bool:
+    return column.lower() in LIKELY
+
+
+def guess_label(is_text: Mapping[str, bool], where: object) -> list[str]:
+    """The one column of texts that is called like a label, if there is one; `is_text` of each column."""
+    found = [column for column, text in is_text.items() if text and is_likely(column)]
+    if len(found) > 1:
+        raise DataError(
+            f"{where} has no column 'label', but {' and '.join(found)}: say which one is the label with label="
+            f"{found[0]!r} (--label {found[0]})"
+        )
+    for column in found:
+        message = f"{where}: the column {column!r} is taken as the label; choose another one with label=... (--label)"
+        warnings.warn(message, DataWarning, stacklevel=2)
+    return found
+
+
+def compact(matrix: csr_matrix) -> csr_matrix | np.ndarray:
+    """An array instead, if that is smaller."""
+    return matrix.toarray() if matrix.nnz > _DENSE * np.prod(matrix.shape, dtype=float) else matrix
+
+
+def _numerical(digits: str) -> tuple[int, str, str]:
+    """Key that sorts numbers by value, however many digits they have; equal ones such as 1 and 01 as text."""
+    significant = digits.lstrip("0")
+    return len(significant), significant, digits

@@ -1,0 +1,172 @@
+"""Reader for `nodes.csv`."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from .cells import CellReader, CellSniffer, Kind
+from .columns import Column, Table
+from .csv_file import CsvFile
+from .errors import DataError, short
+from .nodes import NodeRows, Nodes, choose_labels, compact, guess_label
+
+_RESERVED = ("id", "split")
+
+
+def read_nodes_csv(path: Path, label: str | Sequence[str] | None = None) -> Nodes:
+    """Read `id[,label][,split],features...`. Features of numbers alone are a matrix, all others a `Table`.
+
+    Most files hold numbers alone, so they are read as such first. At the first other cell, all cells are looked at to
+    find the kinds of the columns, and then read again.
+    """
+    file = CsvFile(path, ("id",))
+    labels = choose_labels(file.columns, label, path)
+    try:
+        return _read(file, labels or [], _Numbers(_feature_columns(file, labels or [])))
+    except _NotANumberError:
+        sniffers, lines = _sniff(file, labels or [])
+    if labels is None:
+        is_text = {column: sniffer.kind() not in ("number", "date") for column, sniffer in sniffers.items()}
+        labels = guess_label(is_text, path)
+        sniffers = {column: sniffer for column, sniffer in sniffers.items() if column not in labels}
+    if labels and all(sniffer.is_plain for sniffer in sniffers.values()):
+        return _read(file, labels, _Numbers(_feature_columns(file, labels)))
+    for column, sniffer in sniffers.items():
+        if (odd := sniffer.odd()) is not None:
+            raise file.error(
+                lines[odd],
+                f"the column {short(column)!r} must hold a number like most other lines: correct this one, or leave it "
+                "empty if it is unknown",
+            )
+    return _read(file, labels, _Cells({column: sniffer.kind() for column, sniffer in sniffers.items()}))
+
+
+def _feature_columns(file: CsvFile, labels: Sequence[str]) -> list[str]:
+    chosen = [column for column in file.columns if column not in (*_RESERVED, *labels)]
+    if not chosen:
+        raise DataError(
+            f"{file.path}, line 1: there is no column of features besides {','.join(file.columns)}: add at least one"
+        )
+    return chosen
+
+
+def _sniff(file: CsvFile, labels: Sequence[str]) -> tuple[dict[str, CellSniffer], array[int]]:
+    sniffers = {column: CellSniffer() for column in _feature_columns(file, labels)}
+    watched = [(file.columns.index(column), sniffer.add) for column, sniffer in sniffers.items()]
+    lines = array("q")
+    for line, row in file:
+        lines.append(line)
+        for position, add in watched:
+            add(row[position])
+    return sniffers, lines
+
+
+class _Features(Protocol):
+    """Collects the features of nodes row by row."""
+
+    columns: Sequence[str]
+
+    def add(self, cells: list[str]) -> None: ...
+
+    def features(self) -> csr_matrix | np.ndarray | Table: ...
+
+
+def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
+    _feature_columns(file, labels)
+    identity, split = file.position("id"), file.position("split")
+    label = [file.columns.index(column) for column in labels]
+    chosen = [file.columns.index(column) for column in features.columns]
+    is_contiguous = bool(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen)
+    contiguous = slice(chosen[0], chosen[-1] + 1) if is_contiguous else None
+    rows = NodeRows(labels)
+    lines = array("q")
+    for line, row in file:
+        name = row[identity or 0].strip()
+        if name in rows.number:
+            raise file.error(
+                line, f"the id {short(name)!r} is already in line {lines[rows.number[name]]}: all ids must differ"
+            )
+        lines.append(line)
+        try:
+            rows.add(name, [row[position] for position in label], "" if split is None else row[split])
+            features.add(row[contiguous] if contiguous else [row[position] for position in chosen])
+        except _NotANumberError:
+            raise
+        except ValueError as error:
+            raise file.error(line, str(error)) from None
+    if not lines:
+        raise DataError(f"{file.path} has a header but no nodes: add one line per node")
+    try:
+        found = features.features()
+        return rows.nodes(found, found.names if isinstance(found, Table) else features.columns)
+    except _InfiniteError as error:
+        raise file.error(lines[error.node], str(error)) from None
+    except ValueError as error:
+        raise DataError(f"{file.path}: {error}") from None
+
+
+class _NotANumberError(Exception):
+    """A cell is no finite float32 number."""
+
+
+class _InfiniteError(Exception):
+    def __init__(self, column: str, node: int, value: float) -> None:
+        super().__init__(f"the feature {short(column)!r} must be a finite number, got {value}")
+        self.node = node
+
+
+class _Numbers:
+    """Features that are numbers alone, as columns and values of the non-zeros of each row."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = columns
+        self._entries: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, cells: list[str]) -> None:
+        try:
+            numbers = list(map(float, cells))
+        except ValueError:
+            raise _NotANumberError from None
+        with np.errstate(over="ignore"):  # values that overflow become inf
+            values = np.array(numbers, dtype=np.float32)
+        if not np.isfinite(values).all():
+            raise _NotANumberError
+        indices = np.flatnonzero(values)
+        self._entries.append((indices.astype(np.int32), values[indices]))
+
+    def features(self) -> csr_matrix | np.ndarray:
+        counts = [len(indices) for indices, _ in self._entries]
+        indices = np.concatenate([indices for indices, _ in self._entries])
+        values = np.concatenate([values for _, values in self._entries])
+        shape = (len(counts), len(self.columns))
+        return compact(csr_matrix((values, indices, np.cumsum([0, *counts])), shape=shape))
+
+
+class _Cells:
+    """Features of any kind; columns of free text are left out."""
+
+    def __init__(self, kinds: dict[str, str]) -> None:
+        self.columns: Sequence[str] = list(kinds)
+        kept: dict[str, Kind] = {column: kind for column, kind in kinds.items() if kind != "text"}  # type: ignore[misc]
+        self._readers = {column: CellReader(kind) for column, kind in kept.items()}
+        self._places = [(self.columns.index(column), reader.add) for column, reader in self._readers.items()]
+
+    def add(self, cells: list[str]) -> None:
+        for position, add in self._places:
+            add(cells[position])
+
+    def features(self) -> Table:
+        columns = []
+        for name, reader in self._readers.items():
+            values, texts = reader.values()
+            if values.dtype.kind == "f" and np.isinf(values).any():
+                node = int(np.flatnonzero(np.isinf(values))[0])
+                raise _InfiniteError(name, node, float(values[node]))
+            columns.append(Column(name, reader.kind, values, texts))
+        return Table(tuple(columns), tuple(name for name in self.columns if name not in self._readers))
