@@ -97,7 +97,7 @@ def test_patience() -> None:
 def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:
     seen: list[float] = []
     protocol = Protocol(max_epochs=20, patience=20, watch="accuracy")
-    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_score[-1]))
+    run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_score[-1] or 0.0))
     assert run.best_epoch == 1 + int(np.argmax(seen))
 
 

@@ -80,12 +80,12 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> l
     """Whether the network has learned nothing, or the majority class alone, or never predicts a class, in sentences."""
     rows = np.concatenate([split.val, split.test])
     if graph.task != "multiclass":
-        name = SCORE[graph.task]
-        value = measure(graph.task, graph.labels[rows], predicted[rows], only=(name,))[name]
+        score = SCORE[graph.task]
+        value = measure(graph.task, graph.labels[rows], predicted[rows], only=(score,))[score]
         if value is None or value >= LEAST[graph.task]:
             return []
         return [
-            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[name]} "
+            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[score]} "
             f"{value:.3f}): try a longer patience, jump='concat' or another learning_rate"
         ]
     counts = np.bincount(predicted[rows].argmax(axis=1), minlength=graph.num_classes)

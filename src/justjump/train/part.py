@@ -19,7 +19,7 @@ class Part:
     Attributes:
         adj: the graph toward the nodes that are needed
         labels: ``[n]`` or ``[n, K]``
-        batch: ``[len(adj.nodes)]``, for each of these nodes which of the n graphs it belongs to; None for nodes
+        batch: ``[N]``, which of the n graphs a node belongs to; 0 for nodes of others, which are not looked at
     """
 
     adj: Adjacency
@@ -29,11 +29,13 @@ class Part:
     @classmethod
     def of(cls, inputs: Inputs, rows: np.ndarray) -> Part:
         """The nodes, or the graphs, with these numbers, which ascend."""
-        chosen = torch.from_numpy(rows)
+        chosen = torch.from_numpy(np.ascontiguousarray(rows))
         if inputs.batch is None:
             return cls(inputs.adj.toward(chosen), inputs.labels[chosen])
         nodes = torch.isin(inputs.batch, chosen).nonzero()[:, 0]
-        return cls(inputs.adj.toward(nodes), inputs.labels[chosen], torch.searchsorted(chosen, inputs.batch[nodes]))
+        batch = torch.zeros_like(inputs.batch)
+        batch[nodes] = torch.searchsorted(chosen, inputs.batch[nodes])
+        return cls(inputs.adj.toward(nodes), inputs.labels[chosen], batch)
 
     def output(self, model: nn.Module, inputs: Inputs) -> Tensor:
         """What the network says about them: ``[n, C]``."""
