@@ -69,7 +69,7 @@ bool run_case(const char* name, Case<S>& c, Run run) {
     // Working memory that is kept from call to call would hide steps beyond a smaller piece of it.
     std::unique_ptr<jj::Workspace<S>> busy;
     if (c.header.threads & 128) busy = std::make_unique<jj::Workspace<S>>(1);
-    const int threads = static_cast<int>(c.arrays.scalar(2 + c.header.threads % 3));
+    const int threads = c.arrays.threads(2 + c.header.threads % 3);
     c.arrays.reset_outputs();
     try {
         run(threads);

@@ -75,7 +75,7 @@ jj::Graph make_graph(Arrays<S>& arrays, const Header& header, const Edges& edges
     std::iota(order.begin(), order.end(), 0);
     Random random(header.number() + 1);
     for (int64_t i = edges.rows - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-    if (edges.rows > 0) g.order = arrays.index(order, wide);
+    if (edges.rows > 0) g.order = arrays.index(order, wide, false);
     return g;
 }
 

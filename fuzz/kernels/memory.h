@@ -2,6 +2,7 @@
 // that must be gone after a call where there are numbers, and must still be there in the gaps between rows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -72,7 +73,7 @@ class Arrays {
     static Matrix<S> columns(const Matrix<S>& x, int64_t first, int64_t width) {
         return {x.data + first, x.rows, width, x.stride};
     }
-    Index index(const std::vector<int64_t>& given, bool wide) {
+    Index index(const std::vector<int64_t>& given, bool wide, bool required = true) {
         std::vector<int64_t> values = given;
         bool stated = wide;
         if (here()) {
@@ -80,7 +81,8 @@ class Arrays {
             if (fault_ == Fault::fewer_rows && !values.empty()) values.pop_back(), broken_ = true;
             if (fault_ == Fault::wider) stated = !wide, broken_ = true;
             if (fault_ == Fault::narrower && !values.empty()) values.clear(), broken_ = true;
-            if (fault_ == Fault::missing && !values.empty()) return broken_ = true, Index{nullptr, count(values), wide};
+            if (fault_ == Fault::missing && required && !values.empty())
+                return broken_ = true, Index{nullptr, count(values), wide};
         }
         const size_t item = stated ? 8 : 4;
         memory_.emplace_back(std::malloc(values.size() * item));
@@ -99,6 +101,13 @@ class Arrays {
         if (!here() || fault_ != Fault::scalar) return value;
         broken_ = true;
         return impossible[header_.seed[0] % 6];
+    }
+    // The same for a number of threads, which is an int: a larger one would become another number, perhaps a possible one.
+    int threads(int value) {
+        constexpr int impossible[] = {0, -1, -1000, std::numeric_limits<int>::min()};
+        if (!here() || fault_ != Fault::scalar) return value;
+        broken_ = true;
+        return impossible[header_.seed[0] % 4];
     }
     // Whether a list of arrays is to miss its last.
     bool too_short() {
@@ -187,7 +196,8 @@ class Arrays {
         Matrix<S> x{nullptr, rows, width, width + gap};
         if (missing) return x;
         const int64_t offset = header_.gaps / 64 % 2;  // numbers need not begin on 16 bytes
-        memory_.emplace_back(std::malloc((size(x) + offset) * sizeof(S)));
+        const int64_t items = std::max<int64_t>(size(x), 0);  // the width may be less than none
+        memory_.emplace_back(std::malloc((items + offset) * sizeof(S)));
         x.data = static_cast<S*>(memory_.back().get()) + offset;
         return x;
     }

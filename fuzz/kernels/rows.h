@@ -112,7 +112,7 @@ void fuzz_spmm(const Header& header) {
     jj::SpmmForward<S> forward;
     forward.rowptr = c.arrays.index(ptr, c.wide);
     forward.col = c.arrays.index(col, c.wide);
-    if (numbered && E > 0) forward.position = c.arrays.index(g.position, c.wide);
+    if (numbered && E > 0) forward.position = c.arrays.index(g.position, c.wide, false);
     if (header.flag(2)) forward.weight = c.arrays.input(1, E, Rows::optional);
     forward.ordered = header.flag(3);
     forward.dropout = c.dropout, forward.seed = c.seed;
