@@ -84,6 +84,79 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
         load_state(new_state(), SETTINGS, tmp_path)
 
 
+def change_state(folder: Path, tensors: dict[str, torch.Tensor | None], metadata: dict[str, str]) -> None:
+    """Replace tensors (None: remove) and texts of a state, without a digest, as versions before digests wrote it."""
+    path = folder / STATE_FILE
+    with safe_open(path, framework="pt") as file:
+        texts = {**file.metadata(), **metadata}
+        old = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 - not a dict
+    texts.pop("sha256", None)
+    new = {name: value for name, value in (old | tensors).items() if value is not None}
+    save_file(new, path, texts)
+
+
+ZERO = torch.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "reason"),
+    [
+        ({"adam.0.exp_avg": None}, "it lacks adam.0.exp_avg"),
+        ({"adam.1.step": None}, "it lacks adam.1.step"),
+        ({"adam.0.exp_avg_sq": ZERO}, r"adam.0.exp_avg_sq is torch.float32 \[3\], expected torch.float32 \[6, 16\]"),
+        ({"adam.0.step": torch.tensor(1)}, r"adam.0.step is torch.int64 \[\], expected torch.float32 \[\]"),
+        ({"adam.99.step": torch.tensor(1.0)}, "it has 'adam.99.step', which a run with these settings has not"),
+        ({"best.lin_in.weight": None}, "it lacks best.lin_in.weight"),
+        ({"best.lin_in.weight": ZERO}, "best.lin_in.weight is"),
+        ({"model.lin_in.weight": torch.zeros(6, 16, dtype=torch.float64)}, "model.lin_in.weight is torch.float64"),
+        ({"random": None}, "it lacks random"),
+        ({"random": ZERO}, "random is"),
+        ({"random": torch.full_like(torch.get_rng_state(), 255)}, "Invalid"),
+    ],
+)
+def test_a_state_that_is_not_whole_changes_nothing(
+    tiny: Graph, tmp_path: Path, tensors: dict[str, torch.Tensor | None], reason: str
+) -> None:
+    state = new_state()
+    state.progress = Progress(1, 1, -0.7, 0.5, [step(state, tiny)], [0.7], [0.5])
+    save_state(state, SETTINGS, tmp_path)
+    change_state(tmp_path, tensors, {})
+    other = new_state()
+    weights = {name: value.clone() for name, value in other.model.state_dict().items()}
+    random = torch.get_rng_state()
+    with pytest.raises(RunError, match=rf"state.safetensors cannot be read \(.*{reason}.*\): delete it to start"):
+        load_state(other, SETTINGS, tmp_path)
+    assert all(torch.equal(value, weights[name]) for name, value in other.model.state_dict().items())
+    assert other.progress == Progress()
+    assert torch.equal(torch.get_rng_state(), random)
+    assert other.optimizer.state_dict()["state"] == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"epoch": "1"}, "after epoch '1', epoch is '1'"),
+        ({"epoch": -1}, "epoch is -1"),
+        ({"best_epoch": 2}, "after epoch 1, best_epoch is 2"),
+        ({"best_value": None}, "best_value is None"),
+        ({"seconds": 10**400}, "seconds is 1000"),
+        ({"loss": []}, r"loss is \[\]"),
+        ({"val_loss": [float("nan")]}, r"val_loss is \[nan\]"),
+        ({"val_accuracy": "1"}, "val_accuracy is '1'"),
+        ({"unknown": 1}, "unexpected keyword argument 'unknown'"),
+        (5, "its progress is no object"),
+    ],
+)
+def test_a_state_with_impossible_progress_is_refused(tiny: Graph, tmp_path: Path, change: Any, reason: str) -> None:
+    state = new_state()
+    state.progress = Progress(1, 1, -0.7, 0.5, [step(state, tiny)], [0.7], [0.5])
+    save_state(state, SETTINGS, tmp_path)
+    progress = {**vars(state.progress), **change} if isinstance(change, dict) else change
+    change_state(tmp_path, {}, {"progress": json.dumps(progress)})
+    with pytest.raises(RunError, match=rf"state.safetensors cannot be read \(.*{reason}.*\): delete it to start"):
+        load_state(new_state(), SETTINGS, tmp_path)
+
+
 SMALL = ModelConfig("gcn", layers=1, hidden=4, groups=1)
 SHORT = Protocol(max_epochs=6)
 
@@ -129,12 +202,7 @@ def test_every_damaged_byte_of_a_state_is_noticed(graph: Graph, tmp_path: Path) 
 
 def test_a_state_without_a_digest_goes_on(graph: Graph, tmp_path: Path) -> None:
     fit(graph, SMALL, SHORT, output=tmp_path, on_epoch=stop)
-    path = tmp_path / "state.safetensors"
-    with safe_open(path, framework="pt") as file:
-        metadata: dict[str, Any] = dict(file.metadata())
-        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 - not a dict
-    del metadata["sha256"]
-    save_file(tensors, path, metadata)  # as the version before digests did
+    change_state(tmp_path, {}, {})
     values = json.loads((tmp_path / "run.json").read_text())
     del values["weights_sha256"]
     (tmp_path / "run.json").write_text(json.dumps(values))

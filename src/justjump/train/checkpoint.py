@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor
 from justjump.files import remove_file, replace_file
 from justjump.nn import NodeClassifier
 from justjump.train.errors import RunError, first_line
+from justjump.train.measures import SCORE
 from justjump.train.run import saved_settings
 
 STATE_FILE = "state.safetensors"
@@ -76,26 +78,28 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         _check_digest(data, metadata)
         if saved_settings(json.loads(metadata["settings"])) != settings:
             raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
-        state.model.load_state_dict(_with_prefix(tensors, "model."))
-        state.best = _with_prefix(tensors, "best.")
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _with_prefix(tensors, "adam.").items():
-            number, moment = name.split(".")
-            moments.setdefault(int(number), {})[moment] = value
-        param_groups = state.optimizer.state_dict()["param_groups"]
-        state.optimizer.load_state_dict({"state": moments, "param_groups": param_groups})
-        state.progress = _progress(json.loads(metadata["progress"]))
-        torch.set_rng_state(tensors["random"])
+        progress = _read_progress(metadata["progress"])
+        _check_tensors(tensors, _expected_tensors(state, progress))
+        random = tensors["random"]
+        torch.Generator().set_state(random)  # refuses what is no state, before anything has changed
+        _restore(state, tensors)
+        state.progress = progress
+        torch.set_rng_state(random)
     except RunError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
         raise RunError(f"{path} cannot be read ({first_line(error)}): delete it to start the run again") from error
 
 
-def _progress(values: dict[str, Any]) -> Progress:
-    if "val_accuracy" in values:  # its name before there were other tasks
-        values["val_score"] = values.pop("val_accuracy")
-    return Progress(**values)
+def _restore(state: State, tensors: dict[str, Tensor]) -> None:
+    state.model.load_state_dict(_with_prefix(tensors, "model."))
+    state.best = _with_prefix(tensors, "best.")
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in _with_prefix(tensors, "adam.").items():
+        number, moment = name.split(".")
+        moments.setdefault(int(number), {})[moment] = value
+    param_groups = state.optimizer.state_dict()["param_groups"]
+    state.optimizer.load_state_dict({"state": moments, "param_groups": param_groups})
 
 
 def remove_state(folder: Path) -> None:
@@ -116,6 +120,60 @@ def _check_digest(data: bytes, metadata: dict[str, str]) -> None:
     original = data.replace(digest.encode(), NO_DIGEST.encode(), 1)
     if not digest or hashlib.sha256(original).hexdigest() != digest:
         raise ValueError("it is damaged: its content does not match its SHA-256")
+
+
+def _read_progress(text: str) -> Progress:
+    """The progress in a state; ValueError unless its numbers can be those of a run."""
+    values = json.loads(text)
+    if not isinstance(values, dict):
+        raise ValueError("it is damaged: its progress is no object")
+    if "val_accuracy" in values:  # its name before there were other tasks
+        values["val_score"] = values.pop("val_accuracy")
+    progress = Progress(**values)
+    for item in fields(Progress):
+        value = getattr(progress, item.name)
+        if item.type is int:
+            is_right = type(value) is int and 0 <= value <= progress.epoch
+        elif item.type is float:
+            is_right = type(value) is float and not math.isnan(value)
+        elif item.name == "measure":
+            is_right = value in SCORE.values()
+        else:
+            is_right = isinstance(value, list) and all(
+                (type(x) is float and math.isfinite(x)) or (x is None and item.name == "val_score") for x in value
+            )
+            is_right = is_right and len(value) == progress.epoch
+        if not is_right:
+            raise ValueError(f"it is damaged: after epoch {progress.epoch!r:.20}, {item.name} is {value!r:.40}")
+    return progress
+
+
+def _expected_tensors(state: State, progress: Progress) -> dict[str, Tensor]:
+    """Tensors with the names, shapes and types of those that a state like this one has on disk."""
+    weights = state.model.state_dict()
+    expected = {f"{part}.{name}": value for part in ("model", "best") for name, value in weights.items()}
+    expected["random"] = torch.get_rng_state()
+    if progress.epoch:  # Adam has no moments before its first step
+        parameters = [p for group in state.optimizer.param_groups for p in group["params"]]
+        for number, parameter in enumerate(parameters):
+            own = {"step": torch.tensor(0.0, dtype=torch.float32), "exp_avg": parameter, "exp_avg_sq": parameter}
+            expected |= {f"adam.{number}.{name}": value for name, value in own.items()}
+    return expected
+
+
+def _check_tensors(tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """Raise ValueError for the first tensor that is missing, unknown, or of another shape or type."""
+    for name in sorted(tensors.keys() | expected.keys()):
+        if name not in tensors:
+            raise ValueError(f"it is damaged: it lacks {name}")
+        if name not in expected:
+            raise ValueError(f"it is damaged: it has {name[:40]!r}, which a run with these settings has not")
+        found, wanted = tensors[name], expected[name]
+        if found.shape != wanted.shape or found.dtype != wanted.dtype:
+            raise ValueError(
+                f"it is damaged: {name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype} "
+                f"{list(wanted.shape)}"
+            )
 
 
 def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
