@@ -13,6 +13,8 @@ from justjump.nn import ModelConfig
     [
         ({"heads": 8, "groups": 3, "hidden": 24}, "groups=3 does not divide heads=8"),
         ({"hidden": 100, "heads": 8}, "heads=8 does not divide hidden=100"),
+        ({"hidden": 10**18, "heads": 3}, r"heads=3 does not divide hidden=10+: choose one of 1, 2, .* 4096, \.\.\.$"),
+        ({"hidden": 10**18, "heads": 5, "groups": 4}, r"groups=4 .* choose groups from 1, 5, 10, .* 4000, \.\.\.$"),
         ({"hidden": 100, "heads": 5, "groups": 8}, "groups=8 does not divide hidden=100"),
         ({"model": "mlp"}, "model='mlp' is unknown: choose one of dna, gcn, gat"),
         ({"jump": "sum"}, "jump='sum' is unknown"),

@@ -2,19 +2,21 @@
 
 from numbers import Integral
 
+_MOST_NAMED = 4096  # larger heads and groups are not named: finding all divisors of a huge number would take for ever
+
 
 def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") -> None:
     """Raise ValueError unless heads and groups divide the channels, and one of them divides the other."""
     for what, value in ((name, channels), ("heads", heads), ("groups", groups)):
         check_count(what, value)
     if channels % heads:
-        raise ValueError(f"heads={heads} does not divide {name}={channels}: choose {_divisors(channels)}")
+        raise ValueError(f"heads={heads} does not divide {name}={channels}: choose one of {_divisors(channels)}")
     if channels % groups:
-        raise ValueError(f"groups={groups} does not divide {name}={channels}: choose {_divisors(channels)}")
+        raise ValueError(f"groups={groups} does not divide {name}={channels}: choose one of {_divisors(channels)}")
     if max(groups, heads) % min(groups, heads):
-        fits = [g for g in range(1, channels + 1) if channels % g == 0 and max(g, heads) % min(g, heads) == 0]
         raise ValueError(
-            f"groups={groups} does not divide heads={heads} (or the reverse): choose groups from {_listed(fits)}"
+            f"groups={groups} does not divide heads={heads} (or the reverse): choose groups from "
+            f"{_divisors(channels, heads)}"
         )
 
 
@@ -24,7 +26,7 @@ def check_dna_sizes(channels: int, heads: int) -> None:
     check_count("heads", heads)
     if channels % heads:
         raise ValueError(
-            f"heads={heads} does not divide channels={channels}: choose {_divisors(channels)}. The second argument of "
+            f"heads={heads} does not divide channels={channels}: choose one of {_divisors(channels)}. The second argument of "
             "DNAConv(channels, heads, groups) is the number of heads; its output has as many channels as its input"
         )
 
@@ -38,9 +40,8 @@ def check_count(name: str, value: int) -> int:
     return value
 
 
-def _divisors(channels: int) -> str:
-    return "one of " + _listed([n for n in range(1, channels + 1) if channels % n == 0])
-
-
-def _listed(values: list[int]) -> str:
-    return ", ".join(map(str, values))
+def _divisors(channels: int, heads: int = 1) -> str:
+    """The divisors of the channels that divide the heads or are multiples of them."""
+    numbers = range(1, min(channels, _MOST_NAMED) + 1)
+    fits = [n for n in numbers if channels % n == 0 and max(n, heads) % min(n, heads) == 0]
+    return ", ".join([*map(str, fits), *(["..."] if channels > _MOST_NAMED else [])])
