@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from justjump.data import DataError, Graph, read_graph
+import parts
+from justjump.data import DataError, Graph, Split, random_split, read_graph
 from justjump.data.planetoid import read_planetoid
 from justjump.files import FileError
 from justjump.nn import ModelConfig
-from justjump.train import Protocol, Run, RunError, TrainingError, fit
-from parts import split
+from justjump.train import Inputs, Protocol, Run, RunError, TrainingError, fit, prepare
 
 OWN_ERRORS = (DataError, RunError, TrainingError, FileError)
 CONFIG = ModelConfig("dna", layers=1, hidden=4, heads=2, groups=2)
@@ -35,6 +35,12 @@ def tiny_graph() -> Graph:
     return Graph(edge_index, features, ends % 2, ("a", "b"), name="tiny")
 
 
+@cache
+def tiny_inputs() -> tuple[Split, Inputs]:
+    """What training takes from it, made once: most of the time would go into it."""
+    return random_split(tiny_graph().labels, 0), prepare(tiny_graph())
+
+
 def npz(data: bytes, folder: Path) -> None:
     """An archive as it is, or one made of the input's parts, whose checksums are then right."""
     path = folder / "graph.npz"
@@ -43,32 +49,33 @@ def npz(data: bytes, folder: Path) -> None:
     else:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as file:
-            for name, content in split(data).items():
+            for name, content in parts.split(data).items():
                 file.writestr(f"{name}.npy", content)
         path.write_bytes(archive.getvalue())
     _use(read_graph(path))
 
 
 def planetoid(data: bytes, folder: Path) -> None:
-    for ending, content in split(data).items():
+    for ending, content in parts.split(data).items():
         (folder / f"ind.tiny.{ending}").write_bytes(content)
     _use(read_planetoid(folder, "tiny"))
 
 
 def csv(data: bytes, folder: Path) -> None:
-    for name, content in split(data).items():
+    for name, content in parts.split(data).items():
         (folder / name).write_bytes(content)
     _use(read_graph(folder))
 
 
 def run(data: bytes, folder: Path) -> None:
     """A finished run is loaded and used; one that was stopped goes on."""
-    files = split(data)
+    files = parts.split(data)
     for name, content in files.items():
         (folder / name).write_bytes(content)
     if "state.safetensors" in files:
         (folder / "run.json").unlink(missing_ok=True)
-        fit(tiny_graph(), CONFIG, PROTOCOL, output=folder)
+        split, inputs = tiny_inputs()
+        fit(tiny_graph(), CONFIG, PROTOCOL, split=split, inputs=inputs, output=folder)
     loaded = Run.load(folder)
     repr(loaded)
     json.dumps(loaded.settings)
