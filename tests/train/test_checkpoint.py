@@ -142,7 +142,7 @@ def test_a_state_that_is_not_whole_changes_nothing(
         ({"seconds": 10**400}, "seconds is 1000"),
         ({"loss": []}, r"loss is \[\]"),
         ({"val_loss": [float("nan")]}, r"val_loss is \[nan\]"),
-        ({"val_accuracy": "1"}, "val_accuracy is '1'"),
+        ({"val_accuracy": "1"}, "val_score is '1'"),
         ({"unknown": 1}, "unexpected keyword argument 'unknown'"),
         (5, "its progress is no object"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import vstack
+from scipy.sparse import issparse, vstack
 
 from .errors import DataError
 from .graph import Graph
@@ -34,13 +34,16 @@ def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> G
     sizes = np.array([graph.num_nodes for graph in graphs])
     first = np.cumsum(sizes) - sizes
     features = [graph.features for graph in graphs]
-    dense = all(isinstance(one, np.ndarray) for one in features)
+    dense = [one for one in features if isinstance(one, np.ndarray)]
+    sparse = [one for one in features if issparse(one)]
+    if len(dense) + len(sparse) < len(features):
+        raise DataError("tables of several graphs cannot be joined: put all nodes into one, with a column `graph`")
     found = find_labels(labels)
     return Graph(
         edge_index=np.concatenate(
             [graph.edge_index + start for graph, start in zip(graphs, first, strict=True)], axis=1
         ),
-        features=np.concatenate(features) if dense else vstack(features, format="csr"),
+        features=vstack(features, format="csr") if sparse else np.concatenate(dense),
         labels=found.values,
         class_names=found.names,
         name=name,

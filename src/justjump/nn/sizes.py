@@ -26,8 +26,9 @@ def check_dna_sizes(channels: int, heads: int) -> None:
     check_count("heads", heads)
     if channels % heads:
         raise ValueError(
-            f"heads={heads} does not divide channels={channels}: choose one of {_divisors(channels)}. The second argument of "
-            "DNAConv(channels, heads, groups) is the number of heads; its output has as many channels as its input"
+            f"heads={heads} does not divide channels={channels}: choose one of {_divisors(channels)}. The second "
+            "argument of DNAConv(channels, heads, groups) is the number of heads; its output has as many channels as "
+            "its input"
         )
 
 
