@@ -20,6 +20,7 @@ OF_THE_PROJECT = {
     "test_install.py": "an installation without a compiler",
     "test_mirror.py": "the tests",
     "test_readme.py": "README.md",
+    "test_recipes.py": "docs/recipes",
     "test_supply.py": "the locks, the SBOM and the provenance",
     "test_version.py": "the version in all places",
 }

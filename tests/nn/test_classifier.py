@@ -1,6 +1,7 @@
 """The paper's network in every combination."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 import scipy.sparse
@@ -146,6 +147,55 @@ def test_reset_parameters_starts_anew() -> None:
         net.reset_parameters()
         for name, value in net.state_dict().items():
             assert ("convs" in name and "bias" in name) or not torch.equal(value, before[name]), name
+
+
+@pytest.mark.parametrize("readout", ["mean", "max", "sum", "attention"])
+@pytest.mark.parametrize("jump", ["none", "concat"])
+def test_logits_of_whole_graphs(readout: Any, jump: Jump) -> None:
+    """Graphs in one batch get the logits that each gets alone; the last one has no nodes."""
+    net = NodeClassifier(ModelConfig("dna", 2, 16, 4, 4, jump=jump, readout=readout), FEATURES, CLASSES).double().eval()
+    x, first, second = torch.randn(NODES, FEATURES, dtype=torch.float64), random_graph(7, 20), random_graph(5, 12, 1)
+    edge_index, batch = torch.cat([first, second + 7], 1), torch.tensor([0] * 7 + [1] * 5)
+    logits = net(x, edge_index, batch=batch, num_graphs=3)
+    assert logits.shape == (3, CLASSES)
+    assert_same(logits[2:], net.lin_out.bias[None])
+    for rows, edges, row in ((slice(7), first, 0), (slice(7, 12), second, 1)):
+        alone = torch.zeros(len(x[rows]), dtype=torch.int64)
+        assert_same(net(x[rows], edges, batch=alone), logits[row : row + 1])
+    adj = Adjacency.build(edge_index, num_nodes=NODES)
+    assert_same(net(x, adj.toward(range(7)), batch=batch)[0], logits[0])
+    for name, gradient in zip(dict(net.named_parameters()), gradients(logits, list(net.parameters())), strict=True):
+        assert gradient.any(), name
+
+
+def test_the_readout_has_parameters_where_it_needs_them() -> None:
+    plain = network().state_dict()
+    torch.manual_seed(3)
+    first = NodeClassifier(ModelConfig("dna", 2, 16, 4, 2), FEATURES, CLASSES).state_dict()
+    torch.manual_seed(3)
+    attention = ModelConfig("dna", 2, 16, 4, 2, readout="attention")
+    second = NodeClassifier(attention, FEATURES, CLASSES).state_dict()
+    assert list(first) == list(plain)
+    assert [name for name in second if name not in first] == ["readout.gate.weight"]
+    assert all(torch.equal(second[name], value) for name, value in first.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            (FEATURES, CLASSES, ModelConfig()),
+            TypeError,
+            "config=9 is of type int.*a ModelConfig: Node",
+        ),
+        (({"layers": 2}, FEATURES, CLASSES), TypeError, "of type dict, expected a ModelConfig"),
+        ((ModelConfig(), "cora", CLASSES), TypeError, "num_features='cora' is of type str, expected an int"),
+        ((ModelConfig(), FEATURES, 0), ValueError, "num_classes=0 must be at least 1"),
+    ],
+)
+def test_arguments_in_another_order(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        NodeClassifier(*arguments)
 
 
 @pytest.mark.slow

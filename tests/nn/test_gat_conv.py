@@ -61,3 +61,11 @@ def test_bad_sizes_are_refused() -> None:
         GATConv(8, 2, heads=4, groups=3)
     with pytest.raises(ValueError, match=r"dropout=1.0 is not in \[0, 1\)"):
         GATConv(8, 2, dropout=1.0)
+
+
+def test_heads_may_be_averaged() -> None:
+    joined, averaged = GATConv(6, 4, heads=3).double(), GATConv(6, 4, heads=3, concat=False).double()
+    averaged.load_state_dict({**joined.state_dict(), "bias": torch.randn(4)})
+    x, edge_index = torch.randn(NODES, 6, dtype=torch.float64), random_graph(NODES, 40)
+    expected = joined(x, edge_index).view(NODES, 3, 4).mean(1) + averaged.bias
+    assert_same(averaged(x, edge_index), expected)
