@@ -2,10 +2,11 @@
 
     python scripts/kill_test.py --kills 100
 
-Each command (train, reproduce, sweep) is killed with SIGKILL: in turn the command alone, whose workers must follow it,
-and the command with all its workers. After every kill, each result that was there before must still be there. When the
-command ends at last, its folder must hold the same files, weights and rows as an undisturbed run's. The draws depend on
-the seed alone; where they strike depends on the machine.
+Each command (train, reproduce, sweep) is killed with SIGKILL: either the command alone, whose workers must follow it,
+or the command with all its workers; either at a random moment, or when a file in its folder changes after that moment,
+which is in the middle of a write. After every kill, each result that was there before must still be there. When the
+command ends at last, its folder must hold the same files, weights and rows as an undisturbed run's. The draws depend
+on the seed alone; where they strike depends on the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ class Tally:
 
     kills: int = 0
     workers_too: int = 0
+    in_writes: int = 0
     ended: int = 0
     compared: int = 0
     lost: int = 0
@@ -134,6 +136,27 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of change of each file below a folder."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                status = Path(parent, name).stat()
+                found[f"{parent}/{name}"] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def wait_for_a_write(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    """Wait until a file in a folder changes. Returns False if the process ends before."""
+    before = files(folder)
+    while process.poll() is None:
+        if files(folder) != before:
+            return True
+        time.sleep(0.001)
+    return False
+
+
 def kill(process: subprocess.Popen[bytes], workers_too: bool) -> bool:
     """Kill a command, alone or with its workers. Returns whether all of its processes then end soon."""
     if workers_too:
@@ -176,13 +199,14 @@ class Case:
     def disturb(self) -> None:
         """Give the command once more, and kill it at a random moment unless it ends before."""
         tally, moment = self.tally, self.draws.uniform(0, 1.1) * self.seconds
-        workers_too = self.draws.random() < 0.5
+        workers_too, in_write = self.draws.random() < 0.5, self.draws.random() < 0.5
         process = start(self.command(self.folder))
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=moment)
-        except subprocess.TimeoutExpired:
+        if process.returncode is None and (not in_write or wait_for_a_write(process, self.folder)):
             tally.kills += 1
             tally.workers_too += workers_too
+            tally.in_writes += in_write
             tally.survivors += not kill(process, workers_too)
             self.check_nothing_lost()
             return
@@ -218,12 +242,12 @@ class Case:
 
 def table(cases: list[Case]) -> str:
     """The tallies in Markdown."""
-    heads = ["command", "undisturbed", "kills", "of the command alone", "with its workers", "ended and compared"]
+    heads = ["command", "undisturbed", "kills", "with its workers", "in a write", "ended and compared"]
     heads += ["results and files", "lost", "different", "left over or doubled", "workers that lived on"]
     lines = [heads, ["---"] * len(heads)]
     for case in cases:
         t = case.tally
-        counts = [t.kills, t.kills - t.workers_too, t.workers_too, t.ended, t.compared]
+        counts = [t.kills, t.workers_too, t.in_writes, t.ended, t.compared]
         counts += [t.lost, t.different, t.left_over, t.survivors]
         lines.append([case.name, f"{case.seconds:.1f} s", *map(str, counts)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
