@@ -1,6 +1,8 @@
 """The store: each result once, whole, and safe."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -186,3 +188,36 @@ def test_a_busy_store_waits(tmp_path: Path) -> None:
         assert time.monotonic() - start > 0.09
         store._db.execute("ROLLBACK")
         assert other.add(small_job(0), result())
+
+
+@pytest.mark.parametrize("record", ["5", "", '{"a": ', "[" * 100000, "null"])
+def test_a_damaged_record_is_named(tmp_path: Path, record: str) -> None:
+    path = tmp_path / "s"
+    with Store(path) as store:
+        store.add(small_job(0), result())
+        store.add_failure(small_job(1), "no reason")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE results SET record = ?", (record,))
+        db.execute("UPDATE failures SET record = ?", (record,))
+    db.close()
+    damaged = "cannot read .*: a record is malformed .*; it is damaged: restore it from a copy"
+    with Store(path) as store:
+        for read in (lambda: store.get(small_job(0)), lambda: list(store.records()), store.failures):
+            with pytest.raises(StoreError, match=damaged):
+                read()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None or sys.platform != "linux", reason="preloads a library on Linux")
+def test_a_power_failure_loses_no_result() -> None:
+    path = Path(__file__).parents[2] / "scripts" / "power_loss_store.py"
+    spec = importlib.util.spec_from_file_location("power_loss_store", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["power_loss_store"] = script  # dataclasses look their module up
+    spec.loader.exec_module(script)
+    count, problems = script.failures(3)
+    assert count > 200
+    assert problems == []
+    assert script.failures(2, "FULL")[1], "the script would notice that the journal's end is not synced"

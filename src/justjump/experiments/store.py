@@ -17,6 +17,7 @@ import justjump
 from justjump.experiments.jobs import Job
 from justjump.options import restored
 from justjump.train import Protocol, RunError
+from justjump.train.errors import first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ class Store:
         """The result of a job, or None."""
         with self._errors("read"):
             row = self._db.execute("SELECT record FROM results WHERE job = ?", (job.key,)).fetchone()
-        return None if row is None else dict(json.loads(row[0]))
+            return None if row is None else _read(row[0])
 
     def results(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """The results of those jobs that have one, in the order of the jobs."""
@@ -135,7 +136,8 @@ class Store:
 
     def failures(self) -> list[dict[str, Any]]:
         """All jobs that failed and have not succeeded since."""
-        return [json.loads(record) for (record,) in self._db.execute("SELECT record FROM failures ORDER BY job")]
+        with self._errors("read"):
+            return [_read(record) for (record,) in self._db.execute("SELECT record FROM failures ORDER BY job")]
 
     def claim(self, job: Job) -> bool:
         """Take a job for this process. Returns False if it has a result, or if another living process works on it."""
@@ -159,7 +161,7 @@ class Store:
         """Everything about every result, ordered by the key of its job."""
         with self._errors("read"):
             for key, record in self._db.execute("SELECT job, record FROM results ORDER BY job"):
-                yield {"job": key, **json.loads(record)}
+                yield {"job": key, **_read(record)}
 
     def frame(self) -> pd.DataFrame:
         """One row per result; settings are columns named ``config.layers``, ``protocol.patience`` and so on."""
@@ -187,7 +189,7 @@ class Store:
                     added += 1
                     continue
                 known += 1
-                if json.loads(row[0])["test_accuracy"] != record["test_accuracy"]:
+                if _read(row[0]).get("test_accuracy") != record.get("test_accuracy"):
                     different.append(key)
         return Merged(added, known, tuple(different))
 
@@ -221,6 +223,14 @@ class Store:
             }
             hint = next((text for word, text in hints.items() if word.lower() in reason.lower()), "")
             raise StoreError(f"cannot {doing} {self.path}: {reason}" + (f"; {hint}" if hint else "")) from error
+
+
+def _read(record: Any) -> dict[str, Any]:
+    """The values of a record; sqlite's error if it cannot be one of ours."""
+    try:
+        return dict(json.loads(record))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"a record is malformed ({first_line(error)})") from error
 
 
 def _born(pid: int) -> str:
