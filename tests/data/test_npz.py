@@ -100,6 +100,16 @@ class _Bomb:
         return (pytest.fail, ("a pickle inside was run",))
 
 
+@pytest.mark.parametrize("dtype", ["<f2", ">f2", ">f4", "<f8", "<f16", "<i1", "|b1"])
+def test_numbers_of_any_type(path: Path, dtype: str) -> None:
+    arrays = _arrays(ADJACENCY, FEATURES != 0)
+    expected = read_graph(_write(path, arrays))
+    numbers = {f"{key}_data": arrays[f"{key}_data"].astype(dtype) for key in ("adj", "attr")}
+    graph = read_graph(_write(path, arrays | numbers))
+    np.testing.assert_array_equal(sparse_features(graph).toarray(), sparse_features(expected).toarray())
+    assert graph.edge_index.tolist() == expected.edge_index.tolist()
+
+
 def _object(value: Any) -> np.ndarray:
     array = np.empty(1, dtype=object)
     array[0] = value
