@@ -19,6 +19,7 @@ OF_THE_PROJECT = {
     "test_guarantees.py": "the tests that docs/guarantees.md names",
     "test_install.py": "an installation without a compiler",
     "test_mirror.py": "the tests",
+    "test_peoples_graphs.py": "fit on graphs of many kinds",
     "test_readme.py": "README.md",
     "test_recipes.py": "docs/recipes",
     "test_supply.py": "the locks, the SBOM and the provenance",
