@@ -29,7 +29,9 @@ class Dropout(nn.Dropout):
 
 
 class Stack(Layers):
-    """What :class:`DNA`, :class:`GCN` and :class:`GAT` share. The arguments are those of PyG's ``BasicGNN``.
+    """What :class:`~justjump.nn.DNA`, :class:`~justjump.nn.GCN` and :class:`~justjump.nn.GAT` share.
+
+    The arguments are those of PyG's ``BasicGNN``.
 
     Args:
         in_channels: number of features per node, or -1 to take it from the first call
@@ -131,7 +133,7 @@ class Stack(Layers):
         """The representations of all nodes, or of those that the graph is taken toward.
 
         Args:
-            x: features ``[N, in_channels]``; :class:`DNA` takes a :class:`~justjump.ops.SparseMatrix`, too
+            x: features ``[N, in_channels]``; :class:`~justjump.nn.DNA` takes a :class:`~justjump.ops.SparseMatrix`, too
             edge_index: ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an :class:`~justjump.ops.Adjacency`
             edge_weight: ``[E]`` weights of the edges of ``edge_index``, where ``supports_edge_weight``
             edge_attr: stands in the place that it has in PyG; no layer here takes it
