@@ -12,6 +12,7 @@
 #include "graph/order.h"
 #include "grouped/grouped.h"
 #include "layout/layout.h"
+#include "sample/sample.h"
 #include "spmm/spmm.h"
 
 namespace nb = nanobind;
@@ -138,6 +139,15 @@ void bind_operators(nb::module_& m, const std::string& suffix) {
     bind_dna<S>(m, suffix);
 }
 
+template <class I>
+void bind_sample(nb::module_& m, const std::string& suffix) {
+    bind_matrix<I>(m, suffix);
+    using A = SampleHop<I>;
+    operation<A>(m, "SampleHop" + suffix) JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(always) JJ_FIELD(fanout)
+        JJ_FIELD(replace) JJ_FIELD(key) JJ_FIELD(first) JJ_FIELD(last) JJ_FIELD(nodes) JJ_FIELD(place) JJ_FIELD(ptr)
+            JJ_FIELD(edge) JJ_FIELD(local) JJ_FIELD(found);
+}
+
 void bind_graph(nb::module_& m) {
     nb::class_<Index>(m, "Index").def("__init__", [](Index* x, uintptr_t address, int64_t size, bool wide) {
         new (x) Index{reinterpret_cast<const void*>(address), size, wide};
@@ -175,4 +185,6 @@ NB_MODULE(_native, m) {
     jj::bind_graph(m);
     jj::bind_operators<float>(m, "F32");
     jj::bind_operators<double>(m, "F64");
+    jj::bind_sample<int32_t>(m, "I32");
+    jj::bind_sample<int64_t>(m, "I64");
 }

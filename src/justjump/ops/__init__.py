@@ -7,16 +7,21 @@ from justjump.ops.dropout import draw_seed, dropout, relu_dropout
 from justjump.ops.gat import gat_attention
 from justjump.ops.grouped import grouped_linear
 from justjump.ops.history import History
+from justjump.ops.hops import Hops
 from justjump.ops.matrix import SparseMatrix
 from justjump.ops.plan import Plan
+from justjump.ops.sample import Sample, Sampler
 from justjump.ops.spmm import spmm
 
 __all__ = [
     "Adjacency",
     "Aggregate",
     "History",
+    "Hops",
     "Plan",
     "Projections",
+    "Sample",
+    "Sampler",
     "SparseMatrix",
     "dna_conv",
     "dna_extend",

@@ -21,7 +21,7 @@ _native: Any = None
 _fixed_threads: int | None = None
 _failure = ""
 _LARGE = 2**22  # bytes
-_SUFFIX = {torch.float32: "F32", torch.float64: "F64"}
+_SUFFIX = {torch.float32: "F32", torch.float64: "F64", torch.int32: "I32", torch.int64: "I64"}
 _MASK64 = 2**64 - 1
 
 
@@ -244,8 +244,10 @@ def readable(x: Tensor) -> Tensor:
 
 @cache
 def _class(name: str, dtype: torch.dtype) -> Any:
-    if dtype not in _SUFFIX:
-        raise TypeError(f"the native kernels take torch.float32 or torch.float64, not {dtype}")
+    of_indices = hasattr(_module(), name + "I32")
+    if dtype not in _SUFFIX or (not dtype.is_floating_point and not of_indices):
+        taken = "torch.int32 or torch.int64" if of_indices and name != "Matrix" else "torch.float32 or torch.float64"
+        raise TypeError(f"the native kernels take {taken}, not {dtype}")
     return getattr(_module(), name + _SUFFIX[dtype])
 
 

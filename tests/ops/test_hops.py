@@ -1,0 +1,67 @@
+"""The graphs of the layers of a mini-batch."""
+
+import pytest
+import torch
+
+from helpers import assert_same, random_graph
+from justjump.ops import Adjacency, Hops, Sampler
+
+
+def _graph(weighted: bool = True) -> Adjacency:
+    edge_index = random_graph(50, 300, isolated=4)
+    weight = torch.rand(edge_index.size(1)) if weighted else None
+    return Adjacency.build(edge_index, weight, 50).with_self_loops().normalized("gcn")
+
+
+def test_layers_are_prefixes() -> None:
+    adj, seeds = _graph(), torch.tensor([7, 49, 0])
+    hops = Hops(adj, Sampler(adj, [3, 2, 4], keep_loops=True)(seeds))
+    assert len(hops) == 3
+    assert [part.shape for part in hops] == [
+        (hops.sizes[2], hops.sizes[3]), (hops.sizes[1], hops.sizes[2]), (3, hops.sizes[1])
+    ]  # fmt: skip
+    for part in hops:
+        if part.num_edges:
+            assert int(part.col.max()) < part.shape[1]
+    assert hops.layer(3) is hops.layer(3)
+    with pytest.raises(ValueError, match="there is no graph for layer 4"):
+        hops.layer(4)
+
+
+def test_all_neighbours_have_the_weights_of_the_whole_graph() -> None:
+    adj, seeds = _graph(), torch.tensor([7, 49, 0, 7])
+    sample = Sampler(adj, [-1, -1], keep_loops=True)(seeds)
+    dense = adj.to_dense()
+    for part in Hops(adj, sample):
+        nodes = sample.nodes[: part.shape[1]]
+        if len(set(nodes.tolist())) == len(nodes):
+            assert torch.equal(part.to_dense(), dense[nodes[: part.shape[0]]][:, nodes])
+        else:  # a node that is there twice reads from its first place
+            assert_same(part.to_dense().sum(1), dense[nodes[: part.shape[0]]].sum(1))
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_sampled_sums_are_right_on_average(replace: bool) -> None:
+    adj, x = _graph(), torch.randn(50, 3)
+    nodes = torch.arange(50)
+    exact = adj.to_dense() @ x
+    mean, draws = torch.zeros_like(exact), 2000
+    sampler = Sampler(adj, [2], replace, keep_loops=True)
+    for batch in range(draws):
+        sample = sampler(nodes, batch)
+        mean += Hops(adj, sample).layer(1).to_dense() @ x[sample.nodes] / draws
+    assert (mean - exact).abs().max() < 0.1
+    assert (mean - exact).abs().mean() < 0.01
+
+
+def test_nodes_without_a_neighbour_keep_their_loop() -> None:
+    adj = _graph()
+    sample = Sampler(adj, [0], keep_loops=True)(torch.arange(50))
+    part = Hops(adj, sample).layer(1)
+    assert torch.equal(part.to_dense(), torch.diag(adj.to_dense().diag()))
+
+
+def test_a_graph_without_weights_is_refused() -> None:
+    adj = Adjacency.build(random_graph(9, 20), num_nodes=9).with_self_loops()
+    with pytest.raises(ValueError, match="is not normalised"):
+        Hops(adj, Sampler(adj, [1], keep_loops=True)(torch.tensor([0])))
