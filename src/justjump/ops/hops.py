@@ -16,8 +16,8 @@ class Hops:
     """A part of a normalised graph around some nodes, for a network of T layers.
 
     The nodes are in the order of their hops. Layer t, counted from 1, computes the nodes within T - t hops from those
-    within T - t + 1 hops: both are the first rows of every tensor. A network that is given it returns rows for the nodes
-    of hop 0 alone.
+    within T - t + 1 hops: both are the first rows of every tensor. A network that is given it returns rows for the
+    nodes of hop 0 alone.
 
     Args:
         adj: the graph that the sample was drawn from, with self-loops and normalised

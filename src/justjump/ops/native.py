@@ -244,10 +244,9 @@ def readable(x: Tensor) -> Tensor:
 
 @cache
 def _class(name: str, dtype: torch.dtype) -> Any:
-    of_indices = hasattr(_module(), name + "I32")
-    if dtype not in _SUFFIX or (not dtype.is_floating_point and not of_indices):
-        taken = "torch.int32 or torch.int64" if of_indices and name != "Matrix" else "torch.float32 or torch.float64"
-        raise TypeError(f"the native kernels take {taken}, not {dtype}")
+    taken = [kind for kind, suffix in _SUFFIX.items() if hasattr(_module(), name + suffix)]
+    if taken and dtype not in taken:
+        raise TypeError(f"the native kernels take {' or '.join(map(str, taken))}, not {dtype}")
     return getattr(_module(), name + _SUFFIX[dtype])
 
 

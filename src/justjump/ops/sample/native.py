@@ -40,7 +40,9 @@ def sample(
     nodes, first = seeds.to(dtype), 0
     # Backwards: of a node that comes twice, the first place counts.
     place[nodes.flip(0).long()] = torch.arange(len(nodes) - 1, -1, -1, dtype=dtype)
-    pointers, locals_, edges, new_nodes, new_edges = [torch.zeros(1, dtype=torch.int64)], [], [], [len(nodes)], []
+    pointers, new_nodes = [torch.zeros(1, dtype=torch.int64)], [len(nodes)]
+    locals_, edges = [torch.empty(0, dtype=dtype)], [torch.empty(0, dtype=dtype)]
+    new_edges: list[int] = []
     found = torch.empty(1, dtype=dtype)
     for hop, size in enumerate(fanout):
         last = len(nodes)
@@ -61,5 +63,4 @@ def sample(
         new_nodes.append(len(nodes) - last)
         new_edges.append(count)
     place[nodes.long()] = -1
-    empty = [torch.empty(0, dtype=dtype)]
-    return nodes, torch.cat(pointers), torch.cat(locals_ or empty), torch.cat(edges or empty), new_nodes, new_edges
+    return nodes, torch.cat(pointers), torch.cat(locals_), torch.cat(edges), new_nodes, new_edges

@@ -64,10 +64,14 @@ def sample(
     A node's edges in hop h are :func:`pick` of the key of (key, h, node). ``always[v]`` is an edge of row v that is
     taken in addition to the others.
     """
-    nodes, place = list(seeds), {}
+    nodes = list(seeds)
+    place: dict[int, int] = {}
     for number, v in enumerate(seeds):
         place.setdefault(v, number)
-    pointer, local, edges, new_nodes, new_edges = [0], [], [], [len(nodes)], []
+    pointer, new_nodes = [0], [len(nodes)]
+    local: list[int] = []
+    edges: list[int] = []
+    new_edges: list[int] = []
     first = 0
     for hop, size in enumerate(fanout):
         last = len(nodes)
