@@ -12,11 +12,11 @@ namespace jj {
 // ops/sample/reference.py.
 template <class I>
 struct SampleHop {
-    Index rowptr, col;      // the graph by target
-    Matrix<I> always;       // [1, N] an edge of each row that is taken in addition to the others; not given: none
-    int64_t fanout = -1;    // edges of a row; -1: all
-    bool replace = false;   // whether an edge may be taken more than once
-    uint64_t key = 0;       // of (seed, batch, hop)
+    Index rowptr, col;     // the graph by target
+    Matrix<I> always;      // [1, N] an edge of each row that is taken in addition to the others; not given: none
+    int64_t fanout = -1;   // edges of a row; -1: all
+    bool replace = false;  // whether an edge may be taken more than once
+    uint64_t key = 0;      // of (seed, batch, hop)
     int64_t first = 0, last = 0;
     Matrix<I> nodes;        // [1, >= last + min(edges, N)] the sample: [0, last) are given, those after it are written
     Matrix<I> place;        // [1, N] number of each node in the sample, -1: not in it

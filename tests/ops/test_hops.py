@@ -45,13 +45,17 @@ def test_sampled_sums_are_right_on_average(replace: bool) -> None:
     adj, x = _graph(), torch.randn(50, 3)
     nodes = torch.arange(50)
     exact = adj.to_dense() @ x
-    mean, draws = torch.zeros_like(exact), 2000
-    sampler = Sampler(adj, [2], replace, keep_loops=True)
-    for batch in range(draws):
+    sampler, draws = Sampler(adj, [2], replace, keep_loops=True), []
+    for batch in range(400):
         sample = sampler(nodes, batch)
-        mean += Hops(adj, sample).layer(1).to_dense() @ x[sample.nodes] / draws
-    assert (mean - exact).abs().max() < 0.1
-    assert (mean - exact).abs().mean() < 0.01
+        draws.append(Hops(adj, sample).layer(1).to_dense() @ x[sample.nodes])
+    drawn = torch.stack(draws)  # [400, 50, 3]
+    error, spread = drawn.mean(0) - exact, drawn.std(0) / 400**0.5
+    certain = spread < 1e-6  # no more than two neighbours
+    assert 0 < int(certain.sum()) < certain.numel()
+    assert error[certain].abs().max() < 1e-5
+    assert (error / spread)[~certain].abs().max() < 4.5
+    assert (error / spread)[~certain].square().mean() < 1.4
 
 
 def test_nodes_without_a_neighbour_keep_their_loop() -> None:

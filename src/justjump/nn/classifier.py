@@ -16,7 +16,7 @@ from justjump.nn.jump import jumping_knowledge, update_module
 from justjump.nn.layers import Layers
 from justjump.nn.readout import Readout, count_graphs
 from justjump.nn.sizes import check_count
-from justjump.ops import Adjacency, History, SparseMatrix
+from justjump.ops import Adjacency, History, Hops, SparseMatrix
 
 
 class NodeClassifier(Layers):
@@ -73,13 +73,14 @@ class NodeClassifier(Layers):
             x: features of all nodes
             graph: ``edge_index`` ``[2, E]``, a sparse ``adj_t``, a scipy matrix or an
                 :class:`~justjump.ops.Adjacency`. With ``adj.toward(nodes)`` the logits are ``[len(nodes), classes]``,
-                and the last layer skips the other nodes.
+                and the last layer skips the other nodes. With the :class:`~justjump.ops.Hops` of a mini-batch they are
+                those of its first nodes.
             edge_weight: ``[E]`` weights of the edges of ``edge_index``
             batch: ``[N]`` the number of each node's graph; the logits are then ``[graphs, classes]``, from the
                 ``readout`` of the nodes of each graph
             num_graphs: the number of graphs; by default the largest number in ``batch`` decides
         """
-        adj = Adjacency.build(graph, edge_weight, x.shape[0])
+        adj = graph if isinstance(graph, Hops) else Adjacency.build(graph, edge_weight, x.shape[0])
         history = self.representations(x, adj)
         final = self.final((history if self.jump else history[-1:]).take(adj.nodes))
         if batch is not None:
@@ -88,10 +89,11 @@ class NodeClassifier(Layers):
         logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
         return logits
 
-    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency) -> History:
+    def representations(self, x: Tensor | SparseMatrix, adj: Adjacency | Hops) -> History:
         """The projected features h(0) and the output h(t) of each layer, T + 1 in all.
 
-        Where the graph is taken toward some nodes, h(T) is right for these alone.
+        Where the graph is taken toward some nodes, h(T) is right for these alone. Of a mini-batch, all are those of its
+        first nodes.
         """
         h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
         return self.run(History.start(ops.relu_dropout(h, self.config.dropout, self.training)), adj)

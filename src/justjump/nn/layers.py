@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from justjump.nn.dna_conv import DNAConv
 from justjump.nn.gat_conv import GATConv
-from justjump.ops import Adjacency, History
+from justjump.ops import Adjacency, History, Hops
 
 
 class Layers(nn.Module):
@@ -15,11 +15,17 @@ class Layers(nn.Module):
 
     convs: nn.ModuleList
 
-    def run(self, history: History, adj: Adjacency, **context: Any) -> History:
+    def run(self, history: History, adj: Adjacency | Hops, **context: Any) -> History:
         """Append the output of each layer to the history, which holds h(0).
 
-        Where the graph is taken toward some nodes, h(T) is right for these alone.
+        Where the graph is taken toward some nodes, h(T) is right for these alone. Of a mini-batch, the history becomes
+        that of its first nodes.
         """
+        if isinstance(adj, Hops):
+            adj.check(len(self.convs), history.num_nodes)
+            for t, part in enumerate(adj, 1):
+                self.layer(t, history, part, **context)
+            return history
         adj = self.prepared(adj, history.dtype)
         for t in range(1, len(self.convs)):
             self.layer(t, history, adj.whole, **context)

@@ -64,8 +64,20 @@ class Hops:
             )
         return self._layers[t]
 
+    def check(self, layers: int, rows: int) -> None:
+        """Raise ValueError unless this is a batch for a network of so many layers and for features of so many rows."""
+        if layers != len(self):
+            raise ValueError(f"the batch has {len(self)} hops, but the network has {layers} layers: sample as many hops")
+        if rows != self.num_nodes:
+            raise ValueError(f"the batch has {self.num_nodes} nodes, but x has {rows} rows")
+
     def __iter__(self) -> Iterator[Adjacency]:
         return (self.layer(t) for t in range(1, len(self) + 1))
+
+    @property
+    def nodes(self) -> None:
+        """As of an :class:`~justjump.ops.Adjacency`: the rows of the last layer are in their order already."""
+        return None
 
     @property
     def num_nodes(self) -> int:
