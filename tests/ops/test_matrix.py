@@ -31,6 +31,14 @@ def test_entries_in_any_order(entries: list[tuple[int, int]]) -> None:
     assert torch.equal(counted.to_dense(), torch.zeros(6, 4).index_put((row, col), torch.ones(()), accumulate=True))
 
 
+@given(ENTRIES, st.lists(st.integers(0, 5), max_size=8))
+def test_some_rows(entries: list[tuple[int, int]], rows: list[int]) -> None:
+    row, col = torch.tensor(entries, dtype=torch.int64).reshape(-1, 2).T
+    made = SparseMatrix.from_entries((6, 4), row, col, torch.arange(1.0, 1 + len(entries)))
+    wanted = torch.tensor(rows, dtype=torch.int64)
+    assert torch.equal(made.take(wanted).to_dense(), made.to_dense()[wanted])
+
+
 def test_from_scipy() -> None:
     sparse = scipy.sparse.random(5, 7, density=0.4, random_state=0)
     for dtype, expected in (("float64", torch.float64), ("float32", torch.float32), ("int64", torch.float32)):

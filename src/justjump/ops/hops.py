@@ -67,7 +67,9 @@ class Hops:
     def check(self, layers: int, rows: int) -> None:
         """Raise ValueError unless this is a batch for a network of so many layers and for features of so many rows."""
         if layers != len(self):
-            raise ValueError(f"the batch has {len(self)} hops, but the network has {layers} layers: sample as many hops")
+            raise ValueError(
+                f"the batch has {len(self)} hops, but the network has {layers} layers: sample as many hops"
+            )
         if rows != self.num_nodes:
             raise ValueError(f"the batch has {self.num_nodes} nodes, but x has {rows} rows")
 

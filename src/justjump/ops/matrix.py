@@ -133,6 +133,21 @@ class SparseMatrix:
                 self._weight_by_column = self.weight[self.position]
         return self._weight_by_column
 
+    def take(self, rows: Tensor) -> SparseMatrix:
+        """Some rows, in the order of their numbers ``[n]``. ``[n, M]``"""
+        check_range("rows", rows, self.shape[0])
+        rows = rows.long()
+        begin = self.rowptr[rows].long()
+        count = self.rowptr[rows + 1].long() - begin
+        rowptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=self.device)
+        torch.cumsum(count, 0, out=rowptr[1:])
+        shift = (begin - rowptr[:-1]).repeat_interleave(count)
+        entries = torch.arange(len(shift), device=self.device) + shift
+        matrix = SparseMatrix.__new__(SparseMatrix)
+        weight = None if self.weight is None else self.weight[entries]
+        matrix._set((len(rows), self.shape[1]), rowptr, self.col[entries], weight)
+        return matrix
+
     def to_dense(self) -> Tensor:
         """``[R, M]``"""
         weight = torch.ones(self.num_entries, device=self.device) if self.weight is None else self.weight
