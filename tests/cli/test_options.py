@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import typer
 
+from justjump.cli import options
 from justjump.cli.app import app
 from justjump.nn import ModelConfig
 from justjump.options import command_options
@@ -39,3 +40,10 @@ def test_help_lists_options_in_groups(train: Any) -> None:
     assert places == sorted(places)
     assert "\n  --heads " in text[places[1] : places[2]]
     assert "\n  --patience " in text[places[2] : places[3]]
+
+
+def test_lists_of_whole_numbers(train: Any) -> None:
+    assert options._whole_numbers("15,-1") == (15, -1)
+    with pytest.raises(typer.BadParameter, match="'15;10' is no list of whole numbers such as 15,10"):
+        options._whole_numbers("15;10")
+    assert "--fanout INTEGERS" in train.get_help(typer.Context(train, info_name="train"))

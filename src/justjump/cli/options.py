@@ -46,10 +46,22 @@ def _options(kind: Any, group: str) -> list[inspect.Parameter]:
     for one in command_options(kind):
         # A flag that is off by default gets no --no- form, which would do nothing.
         names = [f"--{one.name.replace('_', '-')}"] if one.default is False else []
-        settings = typer.Option(one.default, *names, help=one.metadata["help"], rich_help_panel=group)
+        shown: dict[str, Any] = {"help": one.metadata["help"], "rich_help_panel": group}
+        annotation = types[one.name]
+        if annotation == tuple[int, ...] | None:
+            annotation, shown = str | None, shown | {"parser": _whole_numbers, "metavar": "INTEGERS"}
+        settings = typer.Option(one.default, *names, **shown)
         keyword_only = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(one.name, keyword_only, default=settings, annotation=types[one.name]))
+        parameters.append(inspect.Parameter(one.name, keyword_only, default=settings, annotation=annotation))
     return parameters
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    """Numbers with commas between them: ``15,10``."""
+    try:
+        return tuple(int(number) for number in str(text).split(","))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of whole numbers such as 15,10") from None
 
 
 class GroupedCommand(TyperCommand):

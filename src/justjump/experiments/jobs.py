@@ -15,6 +15,7 @@ from justjump.nn import ModelConfig
 from justjump.options import described
 from justjump.train import Progress, Protocol, fit
 from justjump.train.inputs import Inputs, prepare
+from justjump.train.memory import run_bytes
 from justjump.train.protocol import Scale
 from justjump.train.tensorboard import RunLog, run_folder
 
@@ -83,11 +84,7 @@ class Job:
     @property
     def memory(self) -> int:
         """An upper estimate of the bytes that the process of this job needs at its peak."""
-        nodes, edges = self.spec.size
-        representations = 24 * nodes * self.config.hidden * (self.config.layers + 2)
-        lstm = 24 * nodes * self.config.hidden * (self.config.layers + 1) ** 2 if self.config.jump == "lstm" else 0
-        attention = 8 * (2 * edges + nodes) * self.config.heads if self.config.model == "gat" else 0
-        return PROCESS_BYTES + 120 * edges + 4 * (representations + lstm + self.config.layers * attention)
+        return run_bytes(*self.spec.size, self.config)
 
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
         """Train in this process; returns everything about the run except its weights."""
@@ -110,10 +107,6 @@ class Job:
         if self.tensorboard is None:
             return None
         return run_folder(self.tensorboard, self.spec.name, self.config, self.protocol, self.seed)
-
-
-# Memory of a worker that has imported torch and holds a dataset.
-PROCESS_BYTES = 600 * 2**20
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class Batches:
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch, counted from 0."""
         nodes = self.nodes[shuffled(len(self.nodes), self.seed, number)] if self.shuffle else self.nodes
-        for count, part in enumerate(torch.split(nodes, self.batch_size)):  # type: ignore[no-untyped-call]
+        for count, part in enumerate(torch.split(nodes, self.batch_size)):
             if len(part):
                 yield self.of(part, number, count)
 

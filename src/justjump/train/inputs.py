@@ -17,7 +17,8 @@ class Inputs:
     """Features ``[N, F]``, graph structure and labels of one graph.
 
     ``batch`` ``[N]`` is the number of the graph that each node belongs to, where whole graphs have labels.
-    ``preprocessing`` is what made the features of those of the graph.
+    ``preprocessing`` is what made the features of those of the graph. With ``by_layer``, outputs are computed layer by
+    layer in blocks of nodes, in less memory and more time.
     """
 
     x: Tensor | SparseMatrix
@@ -25,6 +26,7 @@ class Inputs:
     labels: Tensor
     preprocessing: Preprocessing
     batch: Tensor | None = None
+    by_layer: bool = False
 
 
 def prepare(graph: Graph, preprocessing: Preprocessing | Scale = "auto") -> Inputs:

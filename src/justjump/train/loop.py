@@ -16,13 +16,16 @@ from torch import nn
 
 from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
 from justjump.data.splits import strata
+from justjump.loader import Batches
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed
+from justjump.train.batches import check_batches, make_batches, train_on_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.errors import RunError, TrainingError, TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import LOWER_IS_BETTER, SCORE, Values, measure, measures_of
+from justjump.train.memory import notes_on_memory
 from justjump.train.objective import Objective
 from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
@@ -73,6 +76,7 @@ def fit(
     protocol = changed(protocol or Protocol(), options, ModelConfig, Protocol)
     graph = as_graph(graph, protocol)
     check_learnable(graph, protocol)
+    check_batches(graph, config, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph.labelled)
     digest = data_hash(graph, split)
@@ -82,9 +86,11 @@ def fit(
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
     inputs = inputs or prepare(graph, preprocessing)
+    if protocol.batch_size is not None:
+        inputs = replace(inputs, by_layer=True)
     objective = Objective.of(graph, split, protocol.class_weight == "balanced")
     odd = notes_on_data(graph, split)
-    for note in odd:
+    for note in odd + notes_on_memory(graph, config, protocol, len(split.train)):
         warnings.warn(note, TrainingWarning, stacklevel=2)
 
     keep_memory()
@@ -97,7 +103,8 @@ def fit(
         if folder is not None:
             load_state(state, wanted, folder)
             save = partial(save_state, state, wanted, folder)
-        finished = train_until_done(state, inputs, split, protocol, objective, save, both(bar, on_epoch))
+        batches = make_batches(inputs, split.train, protocol, config.layers, seed)
+        finished = train_until_done(state, inputs, split, protocol, objective, batches, save, both(bar, on_epoch))
         model.load_state_dict(state.best)
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
@@ -176,6 +183,7 @@ def train_until_done(
     split: Split,
     protocol: Protocol,
     objective: Objective,
+    batches: Batches | None,
     save: Callable[[], None] | None,
     on_epoch: Callable[[Progress], None],
 ) -> bool:
@@ -185,7 +193,10 @@ def train_until_done(
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()
-            loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
+            if batches is None:
+                loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
+            else:
+                loss = train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
             val_loss, values = validate(state.model, inputs, val, objective, protocol.watch)
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from justjump.ops import Adjacency
 from justjump.train.inputs import Inputs
+from justjump.train.layerwise import output_by_layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class Part:
 
     def output(self, model: nn.Module, inputs: Inputs) -> Tensor:
         """What the network says about them: ``[n, C]``."""
+        if inputs.by_layer:
+            return output_by_layer(model, inputs, self.adj.nodes)
         if self.batch is None:
             return model(inputs.x, self.adj)
         return model(inputs.x, self.adj, batch=self.batch, num_graphs=len(self.labels))
@@ -46,6 +49,8 @@ class Part:
 
 def output_of_all(model: nn.Module, inputs: Inputs) -> Tensor:
     """What the network says about all nodes, or about all graphs: ``[N, C]``."""
+    if inputs.by_layer:
+        return output_by_layer(model, inputs)
     if inputs.batch is None:
         return model(inputs.x, inputs.adj)
     return model(inputs.x, inputs.adj, batch=inputs.batch, num_graphs=len(inputs.labels))

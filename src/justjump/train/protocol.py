@@ -65,13 +65,49 @@ class Protocol:
         False, "Fit the confidence of the predictions on the validation nodes (temperature scaling).", later=True
     )
 
+    batch_size: int | None = option(
+        None, "Number of training nodes of a mini-batch; all in one step by default.", later=True
+    )
+    fanout: tuple[int, ...] | None = option(
+        None,
+        "Number of neighbours that a node of a mini-batch takes at most, one number per layer, the last layer first; "
+        "-1 takes all, which is the default.",
+        later=True,
+    )
+
     def __post_init__(self) -> None:
         check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
         for name, least in (("patience", 1), ("max_epochs", 1), ("patience_start", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+        self._check_batches()
         if not self.learning_rate > 0 or not self.weight_decay >= 0:
             raise ValueError(
                 f"learning_rate={self.learning_rate} must be positive and weight_decay={self.weight_decay} not negative"
+            )
+
+    def _check_batches(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size} must be at least 1, or None for all nodes in one step")
+        if self.fanout is None:
+            return
+        if self.batch_size is None:
+            raise ValueError(f"fanout={self.fanout!r} needs a batch_size: without mini-batches all neighbours count")
+        try:
+            fanout = tuple(int(size) for size in self.fanout if size == int(size) and not isinstance(size, bool))
+        except (TypeError, ValueError):
+            fanout = ()
+        if not fanout or fanout != tuple(self.fanout) or min(fanout) < -1:
+            raise ValueError(
+                f"fanout={self.fanout!r} must be a list of numbers of neighbours, such as [15, 10]; -1 takes all"
+            )
+        object.__setattr__(self, "fanout", fanout)  # JSON brings a list
+
+    def check_layers(self, layers: int) -> None:
+        """Raise ValueError unless there is one number of ``fanout`` per layer."""
+        if self.fanout is not None and len(self.fanout) != layers:
+            raise ValueError(
+                f"fanout={list(self.fanout)} has {len(self.fanout)} numbers, but the network has {layers} layers: give "
+                "one number per layer"
             )

@@ -115,6 +115,7 @@ class Run:
         """What the network says about every node, or every graph, of a graph with the same features."""
         graph = Graph.of(graph)
         inputs = prepare(self.with_own_features(graph), self.preprocessing)
+        inputs = replace(inputs, by_layer=self.protocol.batch_size is not None)
         self.model.eval()
         found = self.objective.predictions(output_of_all(self.model, inputs)).numpy()
         if self.task == "multiclass":

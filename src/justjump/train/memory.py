@@ -1,0 +1,79 @@
+"""How much memory a run needs, and how much there is."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from justjump.data import Graph
+from justjump.nn import ModelConfig
+from justjump.train.protocol import Protocol
+
+# Memory of a process that has imported torch and holds a dataset.
+PROCESS_BYTES = 600 * 2**20
+# Runs of all models were measured to need this share of the upper estimate, or somewhat more.
+LIKELY = 0.25
+
+
+def run_bytes(nodes: int, edges: int, config: ModelConfig) -> int:
+    """An upper estimate of the bytes that a process needs at its peak to train on a graph at once.
+
+    Args:
+        nodes: N
+        edges: joined pairs of nodes
+    """
+    representations = 24 * nodes * config.hidden * (config.layers + 2)
+    lstm = 24 * nodes * config.hidden * (config.layers + 1) ** 2 if config.jump == "lstm" else 0
+    attention = 8 * (2 * edges + nodes) * config.heads if config.model == "gat" else 0
+    return PROCESS_BYTES + 120 * edges + 4 * (representations + lstm + config.layers * attention)
+
+
+def batch_bytes(nodes: int, edges: int, config: ModelConfig, protocol: Protocol, training: int) -> int:
+    """The same for mini-batches: one batch, and the representations of all nodes without gradients."""
+    assert protocol.batch_size is not None
+    degree = max(1, 2 * edges // max(1, nodes))
+    inside, ring = min(protocol.batch_size, training), min(protocol.batch_size, training)
+    for size in protocol.fanout or (-1,) * config.layers:
+        ring = min(ring * (degree if size < 0 else min(size, degree)), nodes)
+        inside = min(inside + ring, nodes)
+    one = run_bytes(inside, min(edges, inside * degree // 2), config)
+    return one + 120 * edges + 8 * nodes * config.hidden * (config.layers + 1)
+
+
+def available_bytes() -> int | None:
+    """Memory that this process may still take, or None if the system does not tell."""
+    found = []
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]))
+    for folder, limit, used, cache in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        with suppress(OSError, ValueError, KeyError):
+            most, now = (int((Path(folder) / name).read_text()) for name in (limit, used))
+            parts = dict(line.split() for line in (Path(folder) / "memory.stat").read_text().splitlines())
+            found.append(max(0, most - now + int(parts[cache])))  # what files have cached is free when it is needed
+    return min(found, default=None)
+
+
+def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, training: int) -> list[str]:
+    """A sentence if training will most likely not fit into memory, and what to do.
+
+    It is an estimate, and nothing is refused.
+
+    Args:
+        training: number of training nodes
+    """
+    room, edges = available_bytes(), graph.edge_index.shape[1] // 2
+    if protocol.batch_size is None:
+        need = run_bytes(graph.num_nodes, edges, config)
+        remedy = "train on mini-batches (batch_size=1024, and fanout with a number for each layer)"
+    else:
+        need = batch_bytes(graph.num_nodes, edges, config, protocol, training)
+        remedy = "lower batch_size or fanout"
+    if room is None or LIKELY * need <= room:
+        return []
+    window = ", or give a window" if config.model == "dna" and config.window is None else ""
+    return [
+        f"training will most likely not fit into memory: it needs {LIKELY * need / 2**30:.1f} GB or more, and "
+        f"{room / 2**30:.1f} GB are free; {remedy}, lower hidden or layers{window}"
+    ]

@@ -1,0 +1,64 @@
+"""The estimate of memory: a sentence, and never a refusal."""
+
+from pathlib import Path
+
+import pytest
+
+from justjump.data import Graph
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, fit, memory
+from justjump.train.errors import TrainingWarning
+
+SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
+
+
+def test_more_of_everything_needs_more() -> None:
+    sizes = [
+        memory.run_bytes(1000, 5000, SMALL),
+        memory.run_bytes(100_000, 5000, SMALL),
+        memory.run_bytes(100_000, 5_000_000, SMALL),
+        memory.run_bytes(100_000, 5_000_000, ModelConfig()),
+    ]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 4
+    protocol = Protocol(batch_size=512, fanout=(10, 5))
+    assert memory.batch_bytes(100_000_000, 10**8, SMALL, protocol, 10**6) < memory.run_bytes(10**8, 10**8, SMALL)
+
+
+def test_available_memory_is_known_here() -> None:
+    room = memory.available_bytes()
+    assert room is None or room > 2**20
+
+
+def test_limits_of_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What files have cached counts as free."""
+    files = {"memory.max": "1000", "memory.current": "900", "memory.stat": "anon 100\ninactive_file 700\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    read = Path.read_text
+
+    def elsewhere(path: Path, *args: str, **options: str) -> str:
+        if path.parent == Path("/sys/fs/cgroup"):
+            return read(tmp_path / path.name)
+        raise OSError
+
+    monkeypatch.setattr(Path, "read_text", elsewhere)
+    assert memory.available_bytes() == 800
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available_bytes() is None
+
+
+def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    with pytest.warns(TrainingWarning, match="0.0 GB are free; train on mini-batches .*, or give a window"):
+        run = fit(tiny, SMALL, Protocol(max_epochs=1))
+    assert run.finished
+    assert not any("memory" in note for note in run.notes)  # another machine may have more of it
+    with pytest.warns(TrainingWarning, match="lower batch_size or fanout"):
+        fit(tiny, SMALL, Protocol(max_epochs=1, batch_size=4))
+
+
+@pytest.mark.parametrize("room", [None, 2**40])
+def test_nothing_is_said_of_graphs_that_fit(tiny: Graph, monkeypatch: pytest.MonkeyPatch, room: int | None) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: room)
+    assert memory.notes_on_memory(tiny, ModelConfig(), Protocol(), 4) == []
