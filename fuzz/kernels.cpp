@@ -7,6 +7,7 @@
 #include "common/isa.h"
 #include "kernels/layers.h"
 #include "kernels/rows.h"
+#include "kernels/sample.h"
 
 namespace {
 
@@ -19,6 +20,7 @@ void run_operator(const fuzz::Header& header) {
         case 3: return fuzz::fuzz_spmm<S>(header);
         case 4: return fuzz::fuzz_gat<S>(header);
         case 5: return fuzz::check_order(header);
+        case 7: return fuzz::fuzz_sample(header);
         default: return fuzz::fuzz_dna<S>(header);
     }
 }

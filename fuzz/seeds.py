@@ -32,7 +32,7 @@ FIELDS = (
     "op", "type", "isa", "threads", "fault", "fault_at", "values", "seed0", "seed1", "seed2", "seed3", "graph", "rows",
     "cols", "edges", "heads", "channels", "groups", "steps", "flags0", "flags1", "dropout", "gaps",
 )  # fmt: skip
-OPERATORS = {"layout": 0, "dropout": 1, "grouped": 2, "spmm": 3, "gat": 4, "order": 5, "dna": 6}
+OPERATORS = {"layout": 0, "dropout": 1, "grouped": 2, "spmm": 3, "gat": 4, "order": 5, "dna": 6, "sample": 7}
 
 
 def kernel_case(**values: int) -> bytes:
