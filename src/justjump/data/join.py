@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from scipy.sparse import csr_matrix, vstack
 
+from .columns import Table
 from .errors import DataError
 from .graph import Graph
 from .labels import find_labels
@@ -34,16 +36,12 @@ def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> G
     sizes = np.array([graph.num_nodes for graph in graphs])
     first = np.cumsum(sizes) - sizes
     features = [graph.features for graph in graphs]
-    dense = [one for one in features if isinstance(one, np.ndarray)]
-    sparse = [one for one in features if issparse(one)]
-    if len(dense) + len(sparse) < len(features):
-        raise DataError("tables of several graphs cannot be joined: put all nodes into one, with a column `graph`")
     found = find_labels(labels)
     return Graph(
         edge_index=np.concatenate(
             [graph.edge_index + start for graph, start in zip(graphs, first, strict=True)], axis=1
         ),
-        features=vstack(features, format="csr") if sparse else np.concatenate(dense),
+        features=_joined(features),
         labels=found.values,
         class_names=found.names,
         name=name,
@@ -54,3 +52,13 @@ def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> G
         task=found.task,
         batch=np.repeat(np.arange(len(graphs)), sizes),
     )
+
+
+def _joined(features: list[Any]) -> csr_matrix | np.ndarray | Table:
+    tables = [one for one in features if isinstance(one, Table)]
+    if tables:
+        if len(tables) < len(features):
+            raise DataError("some graphs have a table of columns and some an array of numbers: give all the same")
+        return Table.concat(tables)
+    dense = all(isinstance(one, np.ndarray) for one in features)
+    return np.concatenate(features) if dense else vstack(features, format="csr")
