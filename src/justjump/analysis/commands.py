@@ -49,11 +49,12 @@ def influence_of_one(
     graph: str | None,
     directed: bool,
     data_dir: Path | None,
+    label: str | None = None,
 ) -> None:
     """Draw which nodes influence a node in each run; without ``node``, one that only the first run gets right."""
     check_extra()
     pictures = figure_paths(output)
-    found, subjects = open_subjects(folders, graph, directed, data_dir)
+    found, subjects = open_subjects(folders, graph, directed, data_dir, label)
     number = pick_node(found, subjects[0], subjects[1]) if node is None else find_node(found, node)
     around = neighbourhood(found, number, hops, MOST_NODES)
     titles = [subject.title for subject in subjects]
@@ -75,12 +76,18 @@ def influence_of_one(
 
 
 def influence_of_all(
-    folders: list[Path], output: Path, graph: str | None, directed: bool, data_dir: Path | None, as_json: bool
+    folders: list[Path],
+    output: Path,
+    graph: str | None,
+    directed: bool,
+    data_dir: Path | None,
+    as_json: bool,
+    label: str | None = None,
 ) -> None:
     """Write the influence of every node on every node within its reach, and print a summary."""
     check_extra()
     check_table("--output", output)
-    found, subjects = open_subjects(folders, graph, directed, data_dir)
+    found, subjects = open_subjects(folders, graph, directed, data_dir, label)
     keep_memory()
     fields: list[ReceptiveFields] = []
     with _bar() as bar:
@@ -146,6 +153,7 @@ def attention(
     graph: str | None,
     directed: bool,
     data_dir: Path | None,
+    label: str | None = None,
 ) -> None:
     """Draw the distribution of attention weights and write its numbers; with ``weights``, also every weight."""
     check_extra()
@@ -155,7 +163,7 @@ def attention(
         check_table("--weights", weights)
         if weights == table:
             raise RunError(f"--weights {weights} is the table that --output {output} makes: choose another name")
-    found, (subject,) = open_subjects([folder], graph, directed, data_dir)
+    found, (subject,) = open_subjects([folder], graph, directed, data_dir, label)
     if by == "class" and not (found.labels >= 0).any():
         raise RunError(f"--by class needs labels, and {found.name} has none: choose all, layer or head")
     model = subject.run.model

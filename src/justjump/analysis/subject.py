@@ -43,14 +43,14 @@ class Subject:
 
 
 def open_subjects(
-    folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None
+    folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None, label: str | None = None
 ) -> tuple[Graph, list[Subject]]:
     """A graph (by default the dataset that the first run was trained on), and the runs in some folders on it."""
     runs = [find_run(folder) for folder in folders]
     named = graph or runs[0].graph_name
     if graph is None and named not in NAMES:
         raise RunError(f"{folders[0]} was trained on a graph of your own, {named!r}: name its file with --graph")
-    found = GraphSpec.named(named, data_dir, directed).load()
+    found = GraphSpec.named(named, data_dir, directed, label).load()
     titles = [model_title(run) for run in runs]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]

@@ -1,6 +1,8 @@
 """The command line: argument parsing only."""
 
 import sys
+import warnings
+from typing import Any
 
 from justjump.cli import analysis, experiments, runs, tools  # noqa: F401  (each adds its commands)
 from justjump.cli.app import app
@@ -8,6 +10,7 @@ from justjump.cli.app import app
 
 def main() -> None:
     """Run the command. An error is printed as one line and ends with exit code 2; --debug shows its traceback."""
+    warnings.showwarning = _show_warning
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     if len(arguments) < len(sys.argv) - 1:
         sys.exit(app(arguments, standalone_mode=False))
@@ -25,3 +28,14 @@ def main() -> None:
         line = " ".join(message.split()) or type(error).__name__
         print(f"error: {line}", file=sys.stderr)
         sys.exit(2)
+
+
+_show_other = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Print a warning of justjump as one line; users of the command do not ask where in the code it stands."""
+    if category.__module__.startswith("justjump"):
+        print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
+    else:
+        _show_other(message, category, *place, **more)

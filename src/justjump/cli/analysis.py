@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from justjump.cli.app import AsJson, DataDir, Directed, RunFolder, app
+from justjump.cli.app import AsJson, DataDir, Directed, LabelColumn, RunFolder, app
 
 GraphName = Annotated[
     str | None,
@@ -38,6 +38,7 @@ def influence(
     ] = None,
     graph: GraphName = None,
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -59,9 +60,11 @@ def influence(
 
     folders = [run] if against is None else [run, against]
     if every:
-        commands.influence_of_all(folders, output or Path("influence.parquet"), graph, directed, data_dir, as_json)
+        commands.influence_of_all(
+            folders, output or Path("influence.parquet"), graph, directed, data_dir, as_json, label
+        )
     else:
-        commands.influence_of_one(folders, node, hops, output or Path("influence"), graph, directed, data_dir)
+        commands.influence_of_one(folders, node, hops, output or Path("influence"), graph, directed, data_dir, label)
 
 
 @app.command()
@@ -83,6 +86,7 @@ def attention(
     weights: Annotated[Path | None, typer.Option(help="Also write every single weight to this .parquet file.")] = None,
     graph: GraphName = None,
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
 ) -> None:
     """Show what a DNA network attends to (Figure 3 of the paper).
@@ -96,7 +100,7 @@ def attention(
         raise typer.BadParameter("--by layer shows all layers: leave out --layer")
     from justjump.analysis import commands
 
-    commands.attention(run, by, layer, output, weights, graph, directed, data_dir)
+    commands.attention(run, by, layer, output, weights, graph, directed, data_dir, label)
 
 
 @app.command()
@@ -106,6 +110,7 @@ def explore(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 = any free port.")] = 8050,
     graph: GraphName = None,
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
 ) -> None:
     """Look at one or two runs on a local web page.
@@ -119,4 +124,4 @@ def explore(
     except ModuleNotFoundError as error:
         raise RuntimeError(f"the page needs {error.name}: pip install 'justjump[explore]'") from error
 
-    serve(open_session([run] if against is None else [run, against], graph, directed, data_dir), port)
+    serve(open_session([run] if against is None else [run, against], graph, directed, data_dir, label), port)

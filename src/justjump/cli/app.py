@@ -72,6 +72,14 @@ OwnGraph = Annotated[
 Directed = Annotated[
     bool, typer.Option("--directed", help="Take the edges of --graph in one direction.", rich_help_panel=GRAPH)
 ]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="Column with the labels; several with commas.  [default: label]",
+        rich_help_panel=GRAPH,
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Folder with raw dataset files (also: JUSTJUMP_DATA).", rich_help_panel=GRAPH),
@@ -87,7 +95,9 @@ Tensorboard = Annotated[Path | None, typer.Option(help="Folder for TensorBoard's
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", rich_help_panel=OUTPUT)]
 
 
-def graph_spec(dataset: str | None, graph: str | None, directed: bool, data_dir: Path | None) -> GraphSpec:
+def graph_spec(
+    dataset: str | None, graph: str | None, directed: bool, data_dir: Path | None, label: str | None = None
+) -> GraphSpec:
     """The graph that --dataset or --graph names."""
     from justjump.experiments.graph_spec import GraphSpec
 
@@ -95,4 +105,6 @@ def graph_spec(dataset: str | None, graph: str | None, directed: bool, data_dir:
         raise typer.BadParameter("name either --dataset or --graph, for example --dataset cora")
     if directed and graph is None:
         raise typer.BadParameter("--directed is for --graph: the datasets are undirected")
-    return GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed)
+    if label is not None and graph is None:
+        raise typer.BadParameter("--label is for --graph: the datasets have their labels")
+    return GraphSpec(dataset, graph, None if data_dir is None else str(data_dir), directed, label)

@@ -16,6 +16,7 @@ from justjump.cli.app import (
     Dataset,
     Directed,
     Jobs,
+    LabelColumn,
     OwnGraph,
     Tensorboard,
     app,
@@ -100,6 +101,7 @@ def sweep(
     dataset: Dataset = None,
     graph: OwnGraph = None,
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
     model: Annotated[str, typer.Option(help=MODELS, rich_help_panel=NETWORKS)] = "dna",
     grid: Annotated[
@@ -143,7 +145,7 @@ def sweep(
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.train import Protocol
 
-    spec = graph_spec(dataset, graph, directed, data_dir)
+    spec = graph_spec(dataset, graph, directed, data_dir, label)
     setting = Setting(store, worker_count(jobs), engine, address, parse_shard(shard))
     if search is not None:
         if grid is not None:

@@ -15,6 +15,7 @@ from justjump.cli.app import (
     Dataset,
     Directed,
     Jobs,
+    LabelColumn,
     OwnGraph,
     RunFolder,
     Tensorboard,
@@ -33,6 +34,7 @@ def train(
     dataset: Dataset = None,
     graph: OwnGraph = None,
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
     config: Annotated[ModelConfig, "Network"],
     protocol: Annotated[Protocol, "Training"],
@@ -64,7 +66,7 @@ def train(
 
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
-    spec = graph_spec(dataset, graph, directed, data_dir)
+    spec = graph_spec(dataset, graph, directed, data_dir, label)
     if plan:
         from justjump.experiments.plans import show_plan
 
@@ -91,6 +93,7 @@ def predict(
     graph: Annotated[str, typer.Option(help="A dataset's name, an .npz file, or a folder with CSV files.")],
     output: Annotated[Path, typer.Option(help="CSV file to write: node, class, probability.")],
     directed: Directed = False,
+    label: LabelColumn = None,
     data_dir: DataDir = None,
 ) -> None:
     """Predict the class of every node with a trained network.
@@ -101,4 +104,4 @@ def predict(
     from justjump.train.predict import predict as write_predictions
     from justjump.train.run import find_run
 
-    write_predictions(find_run(run), GraphSpec.named(graph, data_dir, directed).load(), output)
+    write_predictions(find_run(run), GraphSpec.named(graph, data_dir, directed, label).load(), output)

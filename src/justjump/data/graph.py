@@ -193,7 +193,8 @@ class Graph:
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
         """Make a graph from a PyTorch Geometric `Data` object, which is not changed.
 
-        Reads `x` (dense or sparse), `edge_index` or `adj_t`, `edge_weight`, `y` (-1 for unknown labels), `train_mask`,
+        Reads `x` (dense, with NaN for missing values, or sparse), `edge_index` or `adj_t`, `edge_weight` or else one
+        number per edge in `edge_attr`, `y` (-1 for unknown labels), `train_mask`,
         `val_mask` and `test_mask`. Only `x` and the edges must be there.
 
         >>> import torch

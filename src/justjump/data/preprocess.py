@@ -138,7 +138,7 @@ class Preprocessing:
             return ""
         elif self.width + len(self.left_out) <= _NAMED:
             done = [f"{short(name, 30)}: {recipe.words}" for name, recipe in self._each()]
-            return ", ".join([*done, *(f"{short(name, 30)}: text, left out" for name in self.left_out)])
+            return ", ".join([*done, *(f"{short(name, 30)}: left out (text)" for name in self.left_out)])
         else:
             done = [f"{self.width} columns: {', '.join(self._counts())}"]
         if self.left_out:

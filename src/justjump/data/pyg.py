@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse import coo_matrix
 from torch_geometric.data import Data, Dataset
 
 from .columns import Table
-from .errors import DataError
+from .errors import DataError, DataWarning
 from .graph import MASK_KEYS, Graph
 from .labels import Labels, find_labels
 from .preprocess import Preprocessing
@@ -137,7 +138,7 @@ def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
         if weight is not None:
             weight = _array(weight)
             weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
-        return _array(data.edge_index), weight
+        return _array(data.edge_index), _weight_of_attributes(data) if weight is None else weight
     adj_t = data.get("adj_t")
     if adj_t is None:
         raise DataError("data has neither edge_index nor adj_t: set edge_index to a [2, E] tensor (E may be 0)")
@@ -149,6 +150,24 @@ def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
     if weight is not None and (weight == 1).all():
         weight = None
     return np.stack([source, target]), weight
+
+
+def _weight_of_attributes(data: Data) -> np.ndarray | None:
+    """One number per edge in `edge_attr` is its weight, if it can be one; a warning says that all others are ignored."""
+    attributes = data.get("edge_attr")
+    if attributes is None:
+        return None
+    values = _array(torch.as_tensor(attributes))
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim != 1:
+        why = f"has {values.shape[-1]} values per edge, and the layers take one weight"
+    elif values.dtype.kind not in "iufb" or not np.isfinite(values).all() or (values < 0).any():
+        why = "holds numbers that cannot be weights: these are finite and not negative"
+    else:
+        return values
+    message = f"data.edge_attr is ignored: it {why}; set data.edge_weight to numbers [E] to use weights"
+    warnings.warn(message, DataWarning, stacklevel=2)
+    return None
 
 
 def _labels(data: Data) -> Labels:

@@ -52,8 +52,9 @@ class Number:
     @property
     def words(self) -> str:
         done = "as it is" if self.is_left else "standardised" if self.center else "scaled"
-        cut = ", outliers cut" if self.limit < _LIMIT else ""
-        return done + cut + (", missing values marked" if self.indicator else "")
+        cut = ["outliers cut"] if self.limit < _LIMIT else []
+        more = cut + ["missing values marked"] * self.indicator
+        return done + (f" ({', '.join(more)})" if more else "")
 
     def numbers(self, x: np.ndarray) -> np.ndarray:
         """The first column: float64 `[N]`, NaN where missing -> `[N]`."""
@@ -83,7 +84,7 @@ class Category:
     def words(self) -> str:
         count = len(self.values)
         words = f"{count} categor{'y' if count == 1 else 'ies'}"
-        return words + (", missing values marked" if self.indicator else "")
+        return words + (" (missing values marked)" if self.indicator else "")
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Constant:
     keeps_zeros: ClassVar[bool] = True
     width: ClassVar[int] = 1
     indicator: ClassVar[bool] = False
-    words: ClassVar[str] = "constant, ignored"
+    words: ClassVar[str] = "ignored (constant)"
 
 
 Recipe = Number | Category | Constant

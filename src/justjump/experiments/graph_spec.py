@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from justjump.data import NAMES, Graph, load, read_graph
+from justjump.data.errors import DataWarning
 from justjump.experiments import paper
 from justjump.train.inputs import graph_hash
 
@@ -22,17 +25,21 @@ class GraphSpec:
     path: str | None = None
     data_dir: str | None = None
     directed: bool = False
+    label_column: str | None = None
 
     @classmethod
-    def named(cls, text: str, data_dir: str | Path | None = None, directed: bool = False) -> GraphSpec:
+    def named(
+        cls, text: str, data_dir: str | Path | None = None, directed: bool = False, label_column: str | None = None
+    ) -> GraphSpec:
         """The graph that a text stands for: a path if that exists, else a dataset's name."""
         if Path(text).exists() and text in NAMES:
             raise ValueError(f"{text} is a dataset and a path here: write ./{text} for the path")
         looks_like_path = Path(text).exists() or (text not in NAMES and ("/" in text or text.endswith(".npz")))
         if looks_like_path:
-            return cls(path=text, directed=directed)
-        if directed:
-            raise ValueError(f"--directed is for a graph of your own, and {text} is a dataset")
+            return cls(path=text, directed=directed, label_column=label_column)
+        if directed or label_column is not None:
+            option = "--directed" if directed else "--label"
+            raise ValueError(f"{option} is for a graph of your own, and {text} is a dataset")
         return cls(dataset=text, data_dir=None if data_dir is None else str(data_dir))
 
     def load(self) -> Graph:
@@ -71,7 +78,11 @@ def _load(spec: GraphSpec) -> Graph:
     if spec in _received:
         return _received[spec]
     if spec.path is not None:
-        return read_graph(spec.path, spec.directed)
+        label = spec.label_column if spec.label_column is None else spec.label_column.split(",")
+        with warnings.catch_warnings():
+            if multiprocessing.parent_process() is not None:  # the command itself has shown them
+                warnings.simplefilter("ignore", DataWarning)
+            return read_graph(spec.path, spec.directed, label)
     return load(spec.dataset or "", spec.data_dir)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from justjump.experiments.graph_spec import CACHED_GRAPHS, GraphSpec
 from justjump.nn import ModelConfig
 from justjump.options import described
 from justjump.train import Progress, Protocol, fit
+from justjump.train.errors import TrainingWarning
 from justjump.train.inputs import Inputs, prepare
 from justjump.train.memory import run_bytes
 from justjump.train.protocol import Scale
@@ -89,7 +91,8 @@ class Job:
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
         """Train in this process; returns everything about the run except its weights."""
         inputs = _inputs(self.spec, self.protocol.scale)
-        with RunLog(self._log_folder()) as log:
+        with warnings.catch_warnings(), RunLog(self._log_folder()) as log:
+            warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
             run = fit(
                 self.spec.load(),
                 self.config,

@@ -90,6 +90,7 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
     words += ["--data-dir", spec.data_dir] if spec.data_dir else []
     words += ["--directed"] if spec.directed else []
+    words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
     left_out = {"model"} | ({"heads"} if config.model == "gcn" else set())
     for settings in (config, protocol):

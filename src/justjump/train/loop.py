@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
+from justjump.data.nodes import is_likely
 from justjump.data.splits import strata
 from justjump.loader import Batches
 from justjump.nn import ModelConfig, NodeClassifier
@@ -294,7 +295,9 @@ def as_graph(graph: Graph | object, protocol: Protocol) -> Graph:
 def check_learnable(graph: Graph, protocol: Protocol) -> None:
     """Raise DataError if there is nothing to learn, and ValueError if patience watches what the task does not have."""
     if not graph.num_classes:
-        raise DataError(f"{graph.name} has no labels to learn from: give some of its nodes a class")
+        likely = [name for name in graph.feature_names or () if is_likely(name)]
+        hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
+        raise DataError(f"{graph.name} has no labels to learn from: {hint or 'give some of its nodes a class'}")
     if graph.task == "multiclass" and graph.num_classes == 1:
         raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
     if protocol.watch != "loss" and protocol.watch not in measures_of(graph.task):

@@ -152,12 +152,14 @@ class Session:
         return neighbourhood(self.graph, node, hops, limit=MOST_NODES)
 
 
-def open_session(folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None) -> Session:
+def open_session(
+    folders: Sequence[Path], graph: str | None, directed: bool, data_dir: Path | None, label: str | None = None
+) -> Session:
     """The session of one or two run folders, on a named graph or on the dataset that the first run was trained on.
 
     A run may be shown on a graph that it was not trained on only if that graph is named.
     """
-    session = Session(*open_subjects(folders, graph, directed, data_dir))
+    session = Session(*open_subjects(folders, graph, directed, data_dir, label))
     for folder, split in zip(folders, session.splits, strict=True):
         if split is None and graph is None:
             raise RunError(
