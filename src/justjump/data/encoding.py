@@ -54,12 +54,12 @@ def scaled(matrix: csr_matrix, spreads: Mapping[int, float]) -> csr_matrix:
 
 
 def row_normalized(features: csr_matrix | np.ndarray) -> csr_matrix | np.ndarray:
-    """Each row divided by the sum of its absolute values; an empty row stays empty."""
+    """Each row divided by the sum of its absolute values, as float32; an empty row stays empty."""
     if isinstance(features, np.ndarray):
         total = np.abs(features).sum(axis=1, keepdims=True)
         return features / np.where(total > 0, total, 1)
     total = abs(features) @ np.ones(features.shape[1])
-    return csr_matrix(diags(1 / np.where(total > 0, total, 1)) @ features)
+    return csr_matrix(diags(1 / np.where(total > 0, total, 1)) @ features, dtype=np.float32)
 
 
 # The nodes of one column, as their numbers or as all of them, and their values.

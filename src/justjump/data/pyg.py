@@ -153,7 +153,7 @@ def _edges(data: Data) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _weight_of_attributes(data: Data) -> np.ndarray | None:
-    """One number per edge in `edge_attr` is its weight, if it can be one; a warning says that all others are ignored."""
+    """One number per edge in `edge_attr` is its weight, if it can be one; a warning says if it is ignored."""
     attributes = data.get("edge_attr")
     if attributes is None:
         return None

@@ -105,6 +105,8 @@ Recipe = Number | Category | Constant
 def to_json(recipe: Recipe) -> dict[str, Any]:
     """A recipe as JSON takes it; numbers that have their defaults are left out."""
     values = asdict(recipe)
+    if isinstance(recipe, Category):
+        values["values"] = list(recipe.values)
     if isinstance(recipe, Number):
         values = {name: value for name, value in values.items() if value != getattr(Number, name)}
     return {"kind": recipe.kind, **values}
