@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .errors import DataError
 from .graph import Graph
+from .graph_folder import LIST_FILE, read_graph_folder
 from .npz import read_npz
 from .tables import read_tables
 
@@ -16,7 +17,8 @@ def read_graph(path: str | Path, directed: bool = False, label: str | Sequence[s
 
     Unless `directed`, edges are undirected: each is used in both directions. `label` names the column of `nodes.csv`
     with the labels, or several of them; by default that is the column `label`. `docs/own-graph.md` describes the
-    columns and keys.
+    columns and keys. A folder with `graphs.csv`, which names such files or folders and their labels, is read as several
+    whole graphs.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -27,6 +29,8 @@ def read_graph(path: str | Path, directed: bool = False, label: str | Sequence[s
     ([[0, 1, 1, 2], [1, 0, 2, 1]], [0, 1, -1], ('a', 'b'))
     """
     path = Path(path)
+    if (path / LIST_FILE).exists():
+        return read_graph_folder(path, directed, label, read_graph)
     if path.is_dir():
         return read_tables(path, directed, label)
     if not path.exists():

@@ -10,12 +10,14 @@ from scipy.sparse import csr_matrix, vstack
 
 from .columns import Table
 from .errors import DataError
-from .graph import Graph
-from .labels import find_labels
+from .graph import Graph, Masks
+from .labels import Labels, find_labels
 
 
-def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> Graph:
-    """One graph whose parts are the given ones, and `labels` `[G]` or `[G, K]` of these.
+def join(
+    graphs: Sequence[Graph], labels: np.ndarray | Labels, name: str = "graphs", masks: Masks | None = None
+) -> Graph:
+    """One graph whose parts are the given ones, with `labels` `[G]` or `[G, K]` and `masks` of these.
 
     >>> small = [Graph(np.array([[0], [1]]), np.eye(2), np.array([-1, -1]), ()) for _ in range(3)]
     >>> join(small, np.array([0, 1, 0]))
@@ -31,12 +33,12 @@ def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> G
             )
         if (graph.edge_weight is None) != (graphs[0].edge_weight is None):
             raise DataError(f"either all graphs have edge weights or none: graph {number} differs from graph 0")
-    if len(labels) != len(graphs):
-        raise DataError(f"there are {len(graphs)} graphs, but {len(labels)} labels: give each graph one")
+    found = labels if isinstance(labels, Labels) else find_labels(labels)
+    if len(found.values) != len(graphs):
+        raise DataError(f"there are {len(graphs)} graphs, but {len(found.values)} labels: give each graph one")
     sizes = np.array([graph.num_nodes for graph in graphs])
     first = np.cumsum(sizes) - sizes
     features = [graph.features for graph in graphs]
-    found = find_labels(labels)
     return Graph(
         edge_index=np.concatenate(
             [graph.edge_index + start for graph, start in zip(graphs, first, strict=True)], axis=1
@@ -48,6 +50,7 @@ def join(graphs: Sequence[Graph], labels: np.ndarray, name: str = "graphs") -> G
         edge_weight=None
         if graphs[0].edge_weight is None
         else np.concatenate([graph.edge_weight for graph in graphs if graph.edge_weight is not None]),
+        masks=masks,
         feature_names=graphs[0].feature_names,
         task=found.task,
         batch=np.repeat(np.arange(len(graphs)), sizes),
