@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from justjump.lazy import lazy_names
+from justjump.registration import register_operations
 
 if TYPE_CHECKING:
     from justjump.data import Graph, load, read_graph
@@ -56,3 +57,6 @@ def _version() -> str:
         return version("justjump")
     except PackageNotFoundError:  # the sources alone, on PYTHONPATH
         return "unknown"
+
+
+register_operations()

@@ -9,9 +9,11 @@ from justjump.ops.grouped import grouped_linear
 from justjump.ops.history import History
 from justjump.ops.hops import Hops
 from justjump.ops.matrix import SparseMatrix
+from justjump.ops.native import without_native
 from justjump.ops.plan import Plan
 from justjump.ops.sample import Sample, Sampler
 from justjump.ops.spmm import spmm
+from justjump.ops.traced import TracedAdjacency
 
 __all__ = [
     "Adjacency",
@@ -23,6 +25,7 @@ __all__ = [
     "Sample",
     "Sampler",
     "SparseMatrix",
+    "TracedAdjacency",
     "dna_conv",
     "dna_extend",
     "draw_seed",
@@ -32,4 +35,5 @@ __all__ = [
     "relu_dropout",
     "restricted_softmax",
     "spmm",
+    "without_native",
 ]

@@ -11,6 +11,7 @@ from torch import Tensor
 from justjump.ops import native
 from justjump.ops.edge_index import check_nodes, check_weight, edges_of_matrix, same_values, sorted_edges
 from justjump.ops.matrix import SparseMatrix, sort_entries
+from justjump.ops.operation import is_traced
 from justjump.ops.segments import edge_targets, segment_sum
 
 Aggregate = Literal["gcn", "mean", "sum"]
@@ -35,6 +36,9 @@ class Adjacency(SparseMatrix):
     >>> adj.with_self_loops().normalized("gcn").weight[:2]
     tensor([0.5000, 0.4082])
     """
+
+    # Whether the values of the edges are unknown: ops/traced.py.
+    traced = False
 
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
         nodes = rowptr.numel() - 1
@@ -84,6 +88,8 @@ class Adjacency(SparseMatrix):
             edge_weight: ``[E]`` weights that belong to ``edge_index``
             num_nodes: N; the largest index decides where it is not given
         """
+        if torch.jit.is_tracing():
+            raise RuntimeError("torch.jit.trace cannot follow a graph: use torch.export.export or torch.compile instead")
         if isinstance(graph, Tensor) and graph.layout == torch.strided:
             return cls._from_edge_index(graph, edge_weight, num_nodes)
         if edge_weight is not None:
@@ -95,6 +101,10 @@ class Adjacency(SparseMatrix):
 
     @classmethod
     def _from_edge_index(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
+        if is_traced(edge_index) or edge_index.is_meta:
+            from justjump.ops.traced import TracedAdjacency  # a graph of its own kind, built on this one
+
+            return TracedAdjacency.of(edge_index, edge_weight, num_nodes)
         edges = sorted_edges(edge_index, num_nodes, lambda n, rowptr, col: cls._trusted((n, n), rowptr, col))
         plain: Adjacency = edges.graph
         if edge_weight is None:
@@ -118,6 +128,11 @@ class Adjacency(SparseMatrix):
         return self.shape[1]
 
     @property
+    def present(self) -> Tensor | None:
+        """``[E]`` which edges there are; None where all are. Only a graph that torch traces has room for more."""
+        return None
+
+    @property
     def num_edges(self) -> int:
         return self.num_entries
 
@@ -134,9 +149,9 @@ class Adjacency(SparseMatrix):
         return torch.stack([self.col, self.target]).long()
 
     @property
-    def _learned(self) -> bool:
-        """Weights that get gradients: what is computed from them belongs to one step and is not kept."""
-        return self.weight is not None and self.weight.requires_grad
+    def _keeps(self) -> bool:
+        """Not what is computed from weights that get gradients, which belongs to one step, or while torch traces."""
+        return not (self.weight is not None and self.weight.requires_grad) and not is_traced()
 
     def with_self_loops(self) -> Adjacency:
         """The graph with exactly one self-loop per node. An existing one keeps its weight, a new one weighs 1."""
@@ -145,7 +160,7 @@ class Adjacency(SparseMatrix):
         if "looped" in self._derived:
             return self._derived["looped"]
         looped = self._with_looped_weight()
-        if not self._learned:
+        if self._keeps:
             self._derived["looped"] = looped
         return looped
 
@@ -182,8 +197,9 @@ class Adjacency(SparseMatrix):
             return self._again(aggregate, dtype)
         if (aggregate, dtype) in self._derived:
             return self._derived[aggregate, dtype]
-        adj = self._normalize(aggregate, dtype)
-        if not self._learned:
+        with torch.inference_mode(False):  # what is kept must serve training later
+            adj = self._normalize(aggregate, dtype)
+        if self._keeps:
             self._derived[aggregate, dtype] = adj
         return adj
 
@@ -196,14 +212,13 @@ class Adjacency(SparseMatrix):
         assert self.weight is not None
         return self if self.weight.dtype == dtype else self._with_weight(self.weight.to(dtype), aggregate)
 
-    @torch.inference_mode(False)
     def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         weight = torch.ones(self.num_edges, device=self.device) if self.weight is None else self.weight
         weight = weight.to(dtype)
         if aggregate == "gcn":
-            weight = gcn_norm(self.rowptr, self.col, weight)
+            weight = gcn_norm(self.rowptr, self.col, weight, self.target)
         elif aggregate == "mean":
-            degree = segment_sum(weight, self.rowptr)
+            degree = segment_sum(weight, self.rowptr, self.target)
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
         return self._with_weight(weight, aggregate)
 
@@ -247,7 +262,7 @@ class Adjacency(SparseMatrix):
             rowptr, order = sort_entries(self.shape, self.col, self.target)
             weight = None if self.weight is None else self.weight[order]
             flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight, self.aggregate)
-        if not self._learned:
+        if self._keeps:
             self._derived["flipped"] = flipped
         return flipped
 
@@ -298,7 +313,7 @@ class _Slice(Adjacency):
         if "looped" in self._derived and self._derived["looped"].whole is whole:
             return self._derived["looped"]
         looped = whole.toward(self.nodes)
-        if not self._learned:
+        if self._keeps:
             self._derived["looped"] = looped
         return looped
 
@@ -313,7 +328,7 @@ class _Slice(Adjacency):
         part._set(self.shape, self.rowptr, self.col, whole.weight[self._edges])
         part._structure = self._structure
         part._whole, part.nodes, part.aggregate, part._edges = whole, self.nodes, aggregate, self._edges
-        if not self._learned:
+        if self._keeps:
             self._derived[aggregate, dtype] = part
         return part
 
@@ -328,14 +343,15 @@ class _Slice(Adjacency):
         return self.whole.to(device).toward(self.nodes.to(device))
 
 
-def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor) -> Tensor:
+def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor, target: Tensor | None = None) -> Tensor:
     r"""Symmetrically normalised edge weights, for a graph that already holds its self-loops.
 
     .. math:: \hat{w}_{v,w} = w_{v,w} / \sqrt{\hat{d}_v \hat{d}_w}, \quad \hat{d}_v = \sum_w w_{v,w}
 
     A node of degree 0 gets weight 0. ``[E] -> [E]``
     """
-    degree = segment_sum(weight, rowptr)
+    target = edge_targets(rowptr, weight.numel()) if target is None else target
+    degree = segment_sum(weight, rowptr, target)
     # The masked value must not pass through pow: its gradient is inf * 0 there.
     scale = torch.where(degree > 0, degree, 1).pow(-0.5) * (degree > 0)
-    return scale[edge_targets(rowptr)] * weight * scale[col]
+    return scale[target] * weight * scale[col]

@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from justjump.ops.matrix import sort_entries
-from justjump.ops.operation import is_traced
 
 
 @dataclass(eq=False)
@@ -45,12 +44,8 @@ def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int,
 
     ``make(num_nodes, rowptr, col)`` makes the graph.
     """
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
-    if edge_index.dtype not in (torch.int32, torch.int64):
-        raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
-    traced = is_traced(edge_index)
-    if not traced and edge_index in _SORTED:
+    check_edge_index(edge_index)
+    if edge_index in _SORTED:
         found: SortedEdges = _SORTED[edge_index]
         wanted = found.fewest if num_nodes is None else num_nodes
         if wanted == found.num_nodes and same_values(found.edge_index, edge_index):
@@ -59,12 +54,11 @@ def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int,
     num_nodes = fewest if num_nodes is None else num_nodes
     if edge_index.numel():
         check_nodes("edge_index", edge_index, num_nodes)
-    copy = edge_index if traced else edge_index.clone()
+    copy = edge_index.clone()
     source, target = copy
     rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
     found = SortedEdges(copy, num_nodes, fewest, order, make(num_nodes, rowptr, source[order]))
-    if not traced:
-        _SORTED[edge_index] = found
+    _SORTED[edge_index] = found
     return found
 
 
@@ -96,6 +90,13 @@ def edges_of_matrix(adj_t: Any) -> tuple[Tensor, Tensor | None, int]:
     return torch.stack([source, target]), value, shape[0]
 
 
+def check_edge_index(edge_index: Tensor) -> None:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"edge_index has dtype {edge_index.dtype}, expected torch.int64 or torch.int32")
+
+
 def check_nodes(name: str, nodes: Tensor, num_nodes: int) -> None:
     low, high = int(nodes.min()), int(nodes.max())
     if low < 0 or high >= num_nodes:
@@ -103,13 +104,17 @@ def check_nodes(name: str, nodes: Tensor, num_nodes: int) -> None:
         raise ValueError(f"{name} holds node {bad}, but there are {num_nodes} nodes (0 to {num_nodes - 1})")
 
 
-def check_weight(weight: Tensor, edges: int) -> Tensor:
+def check_weight_type(weight: Tensor, edges: int) -> None:
     if not isinstance(weight, Tensor):
         raise TypeError(f"edge_weight is {weight!r}, expected a tensor (the number of nodes is num_nodes=...)")
     if weight.shape != (edges,):
         raise ValueError(f"edge_weight has shape {list(weight.shape)}, expected [{edges}], one weight per edge")
     if not weight.is_floating_point():
         raise TypeError(f"edge_weight has dtype {weight.dtype}, expected a floating point type")
+
+
+def check_weight(weight: Tensor, edges: int) -> Tensor:
+    check_weight_type(weight, edges)
     bad = ~(torch.isfinite(weight) & (weight >= 0))
     if bad.any():
         edge = int(bad.nonzero()[0])

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from justjump.ops.operation import is_traced
 from justjump.ops.segments import edge_targets
 
 INT32_MAX = 2**31 - 1
@@ -30,6 +31,8 @@ class SparseMatrix:
     """
 
     shape: tuple[int, int]
+    # Whether the arrays of entries have room for more than there are, as those of a traced graph have (ops/traced.py).
+    room = False
     _structure: dict[str, Any]
 
     def __init__(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
@@ -92,16 +95,19 @@ class SparseMatrix:
 
     def _once(self, name: str, make: Callable[[], Made]) -> Made:
         """What follows from the structure, made when first needed."""
-        if name not in self._structure:
-            with torch.inference_mode(False):  # it must serve training later
-                self._structure[name] = make()
-        found: Made = self._structure[name]
-        return found
+        if name in self._structure:
+            found: Made = self._structure[name]
+            return found
+        with torch.inference_mode(False):  # it must serve training later
+            made = make()
+        if not is_traced():  # what belongs to a program that torch traces is of no use outside of it
+            self._structure[name] = made
+        return made
 
     @property
     def target(self) -> Tensor:
         """``[E]`` row of each entry in CSR order."""
-        return self._once("target", lambda: edge_targets(self.rowptr))
+        return self._once("target", lambda: edge_targets(self.rowptr, self.num_entries))
 
     @property
     def colptr(self) -> Tensor:
@@ -146,6 +152,15 @@ class SparseMatrix:
         matrix = SparseMatrix.__new__(SparseMatrix)
         weight = None if self.weight is None else self.weight[entries]
         matrix._set((len(rows), self.shape[1]), rowptr, self.col[entries], weight)
+        return matrix
+
+    def to(self, device: torch.device | str) -> SparseMatrix:
+        """The same matrix on another device."""
+        if self.device == torch.device(device):
+            return self
+        matrix = SparseMatrix.__new__(SparseMatrix)
+        weight = None if self.weight is None else self.weight.to(device)
+        matrix._set(self.shape, self.rowptr.to(device), self.col.to(device), weight)
         return matrix
 
     def to_dense(self) -> Tensor:

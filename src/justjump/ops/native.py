@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,6 +94,23 @@ def available() -> bool:
 def why_not() -> str:
     """Why they cannot, or an empty string."""
     return _failure
+
+
+@contextmanager
+def without_native() -> Iterator[None]:
+    """Compute by PyTorch alone in this block, in the whole process: slower, and with operations that every tool knows.
+
+    >>> with without_native():
+    ...     available()
+    False
+    """
+    global _native, _failure
+    before = _native, _failure
+    _native, _failure = None, "without_native() switches the native kernels off"
+    try:
+        yield
+    finally:
+        _native, _failure = before
 
 
 def isa() -> str:
@@ -219,6 +238,12 @@ def graph(
     made.colptr, made.row, made.position = index("colptr", colptr), index("row", row), index("position", position)
     made.order = index("order", order)
     return made
+
+
+def filled(rowptr: Tensor, *arrays: Tensor | None) -> Any:
+    """Arrays with room for more edges than there are, up to the last edge."""
+    edges = int(rowptr[-1])
+    return [None if x is None else x[:edges] for x in arrays]
 
 
 def community_order(rowptr: Tensor, col: Tensor) -> Tensor:

@@ -18,6 +18,10 @@ def _number(name: str) -> Callable[[], int]:
 
 _functorch, _modes = _number("_are_functorch_transforms_active"), _number("_len_torch_dispatch_stack")
 _jit = _number("_is_tracing")
+_NO_TANGENT = (
+    "the native kernels have no forward-mode derivative (jvp): call the layer inside justjump.ops.without_native(), or "
+    "differentiate backwards (torch.autograd.grad)"
+)
 
 
 def is_traced(*inputs: Any) -> bool:
@@ -25,6 +29,20 @@ def is_traced(*inputs: Any) -> bool:
     if torch.compiler.is_compiling() or _jit() or _functorch() or _modes():
         return True
     return any(isinstance(x, Tensor) and type(x) not in _PLAIN for x in inputs)
+
+
+def is_transformed() -> bool:
+    """Whether a transform of ``torch.func`` is at work."""
+    return bool(_functorch())
+
+
+def _refuse_tangents(inputs: Sequence[Any]) -> None:
+    """torch would take the derivative for zero."""
+    stack = torch._C._functorch.get_interpreter_stack() or []
+    if any(level.key() == torch._C._functorch.TransformType.Jvp for level in stack) and any(
+        isinstance(x, Tensor) and torch._C._functorch.is_gradtrackingtensor(x) for x in inputs
+    ):
+        raise NotImplementedError(_NO_TANGENT)
 
 
 class Operation:
@@ -97,10 +115,16 @@ class Operation:
                     return (None,) * (2 + ctx.count)
                 return (None, None, *_flatten(gradient(grad, ctx.saved_tensors, ctx.constants)))
 
+            @staticmethod
+            def jvp(ctx: Any, *_: Any) -> Any:
+                raise NotImplementedError(_NO_TANGENT)
+
         self._eager = Eager
 
     def __call__(self, *inputs: Any) -> Any:
         if is_traced(*_flatten(inputs[: self._learned])):
+            if is_transformed():
+                _refuse_tangents(_flatten(inputs[: self._learned]))
             return self._result(self._traced(*inputs))
         if not torch.is_grad_enabled():
             return self._result(self._run(*inputs))

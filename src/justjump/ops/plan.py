@@ -42,7 +42,8 @@ class Plan:
         form: of a DNA layer ``"torch"``, ``"separate"`` or ``"folded"``, of a GCN or GAT layer ``"torch"`` or
             ``"native"``; all give the same numbers up to rounding
         layout: of the history from layer to layer; None is the standard one
-        keeps_scores: backward keeps the gradients of all scores from its pass by source to its pass by target
+        keeps_scores: backward keeps the gradients of all scores from its pass by source to its pass by target; None
+            leaves it to backward, where the number of edges is not known before
         by_community: forward visits the targets of one community together, to find more of what it gathers in the
             caches
         reason: why this form
@@ -54,24 +55,24 @@ class Plan:
 
     form: Form
     layout: Layout | None
-    keeps_scores: bool
+    keeps_scores: bool | None
     by_community: bool
     reason: str
 
     @classmethod
-    def choose(cls, history: History, *, edges: int, heads: int, groups: int) -> Plan:
-        """The plan of a DNA layer, by its sizes, dtype and device."""
-        if heads < 1 or groups < 1 or history.channels % heads or edges < 0:
+    def choose(cls, history: History, *, edges: int | None, heads: int, groups: int) -> Plan:
+        """The plan of a DNA layer, by its sizes, dtype and device; ``edges`` is None in a program that torch traces."""
+        if heads < 1 or groups < 1 or history.channels % heads or (edges is not None and edges < 0):
             sizes = f"heads={heads}, groups={groups}, edges={edges}"
             raise ValueError(f"there is no layer of {history.channels} channels with {sizes}")
         why_not = _why_not_native(history)
         if why_not:
             return cls("torch", None, keeps_scores=False, by_community=False, reason=why_not)
         layout = Layout(heads, history.channels // heads, history.dtype)
-        scores = edges * len(history.attended) * layout.padded * history.dtype.itemsize
         if groups % heads == 0:
             reason = f"groups={groups} is a multiple of heads={heads}: every head sees its own channels only"
-            return cls("folded", layout, scores <= SCORE_BYTES, by_community=False, reason=reason)
+            keeps = None if edges is None else keeps_scores(layout, edges, len(history.attended))
+            return cls("folded", layout, keeps, by_community=False, reason=reason)
         reason = f"groups={groups} is no multiple of heads={heads}: a group spans several heads"
         return cls("separate", layout, keeps_scores=True, by_community=True, reason=reason)
 
@@ -91,10 +92,16 @@ class Plan:
         parts = [self.why]
         if self.layout is not None:
             parts.append(f"rows are packed, {self.layout.stride} numbers each")
-            parts.append(f"backward {'keeps' if self.keeps_scores else 'computes again'} the gradients of the scores")
+            how = {True: "keeps", False: "computes again", None: "keeps or computes again"}[self.keeps_scores]
+            parts.append(f"backward {how} the gradients of the scores")
         if self.by_community:
             parts.append("communities of nodes are visited together")
         return "; ".join(parts)
+
+
+def keeps_scores(layout: Layout, edges: int, steps: int) -> bool:
+    """Whether backward of a folded layer keeps the gradients of all scores."""
+    return edges * steps * layout.padded * layout.dtype.itemsize <= SCORE_BYTES
 
 
 def saved_shapes(folded: bool, layout: Layout, targets: int, sources: int, steps: int) -> dict[str, tuple[int, int]]:

@@ -12,7 +12,7 @@ from justjump.ops import native
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.layout import Layout
 from justjump.ops.operation import operation
-from justjump.ops.plan import Plan, saved_shapes
+from justjump.ops.plan import Plan, keeps_scores, saved_shapes
 
 if TYPE_CHECKING:
     from justjump.ops.dna import Projections
@@ -48,7 +48,7 @@ def dna_conv(
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
     learns = any(p is not None and p.requires_grad for p in projections)
     options = (heads, plan.form == "folded", layout is not None, relu, plan.keeps_scores, dropout_p, seed)
-    wanted = (learns, weight.requires_grad)
+    wanted = (learns, weight.requires_grad, adj.room)
     out: Tensor = dna_layer(list(attended), newest, weight, *projections, *structure, *options, *wanted)
     return out
 
@@ -74,13 +74,16 @@ def dna_layer(
     folded: bool,
     packed: bool,
     relu: bool,
-    keep_scores: bool,
+    keep_scores: bool | None,
     dropout_p: float,
     seed: Tensor,
     learns: bool,
     learns_edges: bool,
+    room: bool,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and for backward: the packed rows if they are made here, then :func:`saved_shapes`."""
+    if room:
+        col, row, position, edge_weight = native.filled(rowptr, col, row, position, edge_weight)
     dtype, targets, sources = query_weight.dtype, rowptr.numel() - 1, attended[0].size(0)
     layout = _layout(query_weight, heads)
     given = [native.readable(x) for x in attended]
@@ -126,11 +129,12 @@ def dna_layer_backward(
     heads: int,
     folded: bool,
     packed: bool,
-    keep_scores: bool,
+    keep_scores: bool | None,
     dropout_p: float,
     seed: Tensor,
     learns: bool,
     learns_edges: bool,
+    room: bool,
 ) -> list[Tensor]:
     """Gradients of each tensor of the history, of newest if it was given, then of what is learned.
 
@@ -139,6 +143,7 @@ def dna_layer_backward(
         history, newest: packed
         learns: whether weights and biases get gradients: query, key and value in turn
         learns_edges: whether the edge weights do: theirs comes last
+        room: whether the arrays of edges have room for more edges than there are
     """
     dtype, targets, sources = query_weight.dtype, rowptr.numel() - 1, history[0].size(0)
     layout = _layout(query_weight, heads)
@@ -146,10 +151,16 @@ def dna_layer_backward(
     grad_history = [native.empty(x, *x.shape[:-1], size) for x in history]
     grad_newest = [] if newest is None else [native.empty(newest, len(newest), size)]
     grad_weights = _gradients_like(query_weight) if learns else []
-    grad_edges = [torch.empty_like(edge_weight)] if learns_edges else []
+    grad_edges = [torch.zeros_like(edge_weight) if room else torch.empty_like(edge_weight)] if learns_edges else []
     grads = [*grad_history, *grad_newest, *grad_weights, *grad_edges]
+    if keep_scores is None:
+        keep_scores = keeps_scores(layout, col.numel(), _count(history))
     if targets == 0:
         return [x.zero_() for x in grads]
+    grad_edge_weight = grad_edges[0] if grad_edges else None
+    if room:
+        edges = (col, row, position, edge_weight, grad_edge_weight)
+        col, row, position, edge_weight, grad_edge_weight = native.filled(rowptr, *edges)
     weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
     shapes = saved_shapes(folded, layout, targets, sources, _count(history))
     named = {name: x.contiguous() for name, x in zip(shapes, saved, strict=True)}
@@ -160,7 +171,7 @@ def dna_layer_backward(
         seed=native.unsigned(seed), edge_weight=edge_weight.contiguous(), **weights,
         history=[native.readable(x) for x in history], newest=None if newest is None else native.readable(newest),
         **named, out=None if out is None else out.contiguous(), grad_out=grad.contiguous(), **learned,
-        grad_edge_weight=grad_edges[0] if grad_edges else None, grad_history=grad_history,
+        grad_edge_weight=grad_edge_weight, grad_history=grad_history,
         grad_newest=grad_newest[0] if grad_newest else None, keep_scores=keep_scores,
     )  # fmt: skip
     return grads
@@ -183,7 +194,7 @@ def _(  # type: ignore[no-untyped-def]
 def _(  # type: ignore[no-untyped-def]
     grad, out, history, newest, saved, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight,
     value_bias, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p, seed, learns,
-    learns_edges,
+    learns_edges, *_,
 ):  # fmt: skip
     rows = [*history, *([] if newest is None else [newest])]
     grads = [x.new_empty(*x.shape[:-1], grad.size(-1)) for x in rows]
@@ -214,7 +225,7 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
         grad, out, history, newest, others, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
         *options,
     )  # fmt: skip
-    *_, learns, learns_edges = options
+    *_, learns, learns_edges, _ = options
     grad_history, rest = grads[:count], grads[count:]
     grad_newest = None
     if newest is not None:

@@ -14,6 +14,7 @@ from justjump.ops.blocks import edge_blocks
 from justjump.ops.dna.reference import dna_edge_attention
 from justjump.ops.dropout.reference import dropout
 from justjump.ops.grouped.reference import grouped_linear
+from justjump.ops.operation import is_transformed
 
 if TYPE_CHECKING:
     from justjump.ops.dna import Projections
@@ -42,6 +43,9 @@ def dna_attention(query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dro
     """:func:`reference.dna_attention` in blocks of edges. ``[N, H, C], [M, T, H, C] x 2 -> [N, H, C]``"""
     assert adj.weight is not None
     out = torch.zeros_like(query)
+    if adj.traced or is_transformed():  # blocks would become part of the program; transforms know no checkpoints
+        message = _messages(query, key, value, adj.target, adj.col, adj.weight, dropout_p, seed, 0)
+        return out.index_add(0, adj.target, message)
     for e in edge_blocks(adj.num_edges, key[0].numel() if len(key) else 1):
         block = (query, key, value, adj.target[e], adj.col[e], adj.weight[e], dropout_p, seed, e.start)
         # Backward recomputes the block: [edges, T, H, C] never outlives it.

@@ -3,8 +3,10 @@
 import torch
 from torch import Tensor
 
-from justjump.ops.dropout import native
+from justjump.ops.dropout import native, reference
 from justjump.ops.dropout.reference import dropout_threshold
+from justjump.ops.operation import is_traced
+from justjump.ops.plan import is_native
 
 
 def draw_seed(p: float) -> Tensor:
@@ -23,7 +25,10 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """
     if p == 0 or not training:
         return x
-    dropped: Tensor = native.dropout(_rows(x), p, draw_seed(p))
+    seed = draw_seed(p)
+    if is_traced(x) and not is_native(x):
+        return reference.dropout(_rows(x)[:, None], p, seed)[:, 0]
+    dropped: Tensor = native.dropout(_rows(x), p, seed)
     return dropped
 
 
@@ -31,6 +36,8 @@ def relu_dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """``dropout(relu(x))`` in one pass. ``[R, d] -> [R, d]``"""
     if p == 0 or not training:
         return torch.relu(x)
+    if is_traced(x) and not is_native(x):
+        return dropout(torch.relu(x), p)
     dropped: Tensor = native.relu_dropout(_rows(x), p, draw_seed(p))
     return dropped
 

@@ -18,6 +18,7 @@ def gat_attention(
     negative_slope: float = 0.2,
     dropout_p: float = 0.0,
     seed: Tensor | None = None,
+    factor: Tensor | None = None,
 ) -> Tensor:
     r"""Each of N targets attends to its sources, of which there are M.
 
@@ -25,13 +26,15 @@ def gat_attention(
         \alpha_e = \textrm{softmax}_{e \in \mathcal{N}(v)} \left( \textrm{LeakyReLU}(s_w + t_v) \right), \quad
         out_v = \sum_e \alpha_e \, value_w
 
-    ``[M, H, C], [M, H], [N, H] -> [N, H, C]``
+    ``[M, H, C], [M, H], [N, H] -> [N, H, C]``; the weight of each edge is multiplied by ``factor`` ``[E]`` where it is
+    given, by PyTorch alone.
     """
     seed = draw_seed(dropout_p) if seed is None else seed
     targets = score_target.size(0)
-    if not targets or not is_native(value, score_source, score_target):
+    if factor is not None or not targets or not is_native(value, score_source, score_target):
+        structure = (adj.rowptr, adj.col, adj.target, adj.present, factor)
         out, _ = reference.gat_attention(
-            value, score_source, score_target, adj.rowptr, adj.col, negative_slope, dropout_p, seed
+            value, score_source, score_target, *structure[:2], negative_slope, dropout_p, seed, *structure[2:]
         )
         return out
     sources, heads, channels = value.shape
@@ -40,5 +43,5 @@ def gat_attention(
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position)
     rows = pack(value.reshape(sources, -1), layout)
     scores = F.pad(score_source, padding), F.pad(score_target, padding)
-    out = native.gat_attention(rows, *scores, *structure, heads, channels, negative_slope, dropout_p, seed)
+    out = native.gat_attention(rows, *scores, *structure, heads, channels, negative_slope, dropout_p, seed, adj.room)
     return unpack(out, layout).view(targets, heads, channels)

@@ -22,13 +22,17 @@ def gat_attention(
     negative_slope: float,
     dropout_p: float,
     seed: Tensor,
+    room: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The packed output ``[N, stride]``, and two tensors that backward needs besides it.
 
     Args:
         value: ``[M, stride]`` packed
         score_source, score_target: ``[M, P]``, ``[N, P]``
+        room: whether the arrays of edges have room for more edges than there are
     """
+    if room:
+        (col,) = native.filled(rowptr, col)
     targets, stride = score_target.size(0), value.size(1)
     out, sloped = native.empty(value, targets, stride), native.empty(value, targets, stride)
     state = value.new_empty(targets, 4 * score_target.size(1))
@@ -60,8 +64,11 @@ def gat_backward(
     negative_slope: float,
     dropout_p: float,
     seed: Tensor,
+    room: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of value, score_source and score_target."""
+    if room:
+        col, row, position = native.filled(rowptr, col, row, position)
     value, score_source, score_target = value.contiguous(), score_source.contiguous(), score_target.contiguous()
     grad_value = native.empty(value, *value.shape)
     grad_source, grad_target = torch.empty_like(score_source), torch.empty_like(score_target)

@@ -21,6 +21,9 @@ def gat_attention(
     negative_slope: float = 0.2,
     dropout_p: float = 0.0,
     seed: int | Tensor = 0,
+    target: Tensor | None = None,
+    present: Tensor | None = None,
+    factor: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Graph attention: a softmax over the incoming edges of each node.
 
@@ -31,15 +34,20 @@ def gat_attention(
     Args:
         value: ``[N, H, C]``
         score_source, score_target: ``[N, H]``
+        target: ``[E]`` where it is known
+        present: ``[E]`` False where there is no edge; None where all are edges
+        factor: ``[E]`` of the weights
 
     Returns:
         ``[N, H, C]`` and the weights before dropout ``[E, H]``
     """
-    target = edge_targets(rowptr)
+    target = edge_targets(rowptr, col.numel()) if target is None else target
     score = torch.nn.functional.leaky_relu(score_source[col] + score_target[target], negative_slope)
     top = score.new_full((rowptr.numel() - 1, score.size(1)), -math.inf)
     top = top.scatter_reduce(0, target[:, None].expand_as(score).long(), score.detach(), "amax")
     e = (score - top[target]).exp()  # [E, H]
-    attention = e / segment_sum(e, rowptr)[target]
+    e = e if present is None else e * present[:, None]
+    attention = e / segment_sum(e, rowptr, target)[target]
     dropped = dropout(attention[:, None], dropout_p, seed)[:, 0]
-    return segment_sum(dropped[..., None] * value[col], rowptr), attention
+    dropped = dropped if factor is None else dropped * factor[:, None]
+    return segment_sum(dropped[..., None] * value[col], rowptr, target), attention

@@ -1,5 +1,6 @@
 """Sparse matrix times dense matrix as an operation of torch, by the native kernels where they serve."""
 
+import torch
 from torch import Tensor
 
 from justjump.ops import native
@@ -23,6 +24,7 @@ def spmm(
     dropout_p: float,
     seed: Tensor,
     learned: bool,
+    room: bool,
 ) -> Tensor:
     """The product by rows; what comes by columns is for its gradient.
 
@@ -30,7 +32,10 @@ def spmm(
         number: ``[E]`` of each entry, None where they are counted as they come
         weight: in the order of the entries where ``other_weight`` has them in the other order, else by number
         learned: whether the weights get a gradient
+        room: whether the arrays of entries have room for more entries than there are
     """
+    if room:
+        col, number, weight, other_weight = native.filled(rowptr, col, number, weight, other_weight)
     if is_native(x, *([] if weight is None else [weight])):
         out = native.empty(x, rowptr.numel() - 1, x.size(1))
         native.run(
@@ -59,19 +64,23 @@ def spmm_backward(
     position: Tensor,
     dropout_p: float,
     seed: Tensor,
+    room: bool,
 ) -> tuple[Tensor, Tensor]:
     """Gradients of x and of learned weights; they have no gradients themselves."""
+    whole = torch.zeros_like(weight) if room else torch.empty_like(weight)
+    grad_weight = whole
+    if room:
+        col, row, position, weight, grad_weight = native.filled(rowptr, col, row, position, weight, whole)
     transposed = (colptr, row, position, rowptr, col, None)
-    grad_x: Tensor = spmm(grad, weight, *transposed, None, dropout_p, seed, False)
+    grad_x: Tensor = spmm(grad, weight, *transposed, None, dropout_p, seed, False, False)
     if is_native(grad, x):
-        grad_weight = x.new_empty(col.numel())
         native.run(
             "SpmmWeightGrad", x.dtype, rowptr=native.index("rowptr", rowptr), col=native.index("col", col),
             x=native.readable(x), grad_out=native.readable(grad), grad_weight=grad_weight,
         )  # fmt: skip
     else:
-        grad_weight = pytorch.weight_gradient(rowptr, col, x, grad)
-    return grad_x, _dropped(grad_weight, dropout_p, seed)
+        grad_weight.copy_(pytorch.weight_gradient(rowptr, col, x, grad))
+    return grad_x, _dropped(whole, dropout_p, seed)
 
 
 def _dropped(weight: Tensor, p: float, seed: Tensor) -> Tensor:
@@ -90,17 +99,17 @@ def _(grad, x, weight, *_):  # type: ignore[no-untyped-def]
 
 def _save(learned, constants, output):  # type: ignore[no-untyped-def]
     x, weight = learned
-    return weight, x if constants[-1] else None
+    return weight, x if constants[-2] else None
 
 
 def _gradient(grad, saved, constants):  # type: ignore[no-untyped-def]
     (weight, x), grad = saved, grad.contiguous()
-    rowptr, col, number, colptr, row, other_number, other_weight, dropout_p, seed, learned = constants
+    rowptr, col, number, colptr, row, other_number, other_weight, dropout_p, seed, learned, room = constants
     if learned:
-        return spmm_backward(grad, x, weight, rowptr, col, colptr, row, other_number, dropout_p, seed)
+        return spmm_backward(grad, x, weight, rowptr, col, colptr, row, other_number, dropout_p, seed, room)
     own, other = (weight, None) if other_weight is None else (other_weight, weight)
     transposed = (colptr, row, other_number, rowptr, col, number)
-    return spmm(grad, own, *transposed, other, dropout_p, seed, False), None
+    return spmm(grad, own, *transposed, other, dropout_p, seed, False, room), None
 
 
 spmm.register_gradient(_save, _gradient)
