@@ -44,7 +44,7 @@ _lazy = lazy_names(
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name in ("analysis", "data", "loader", "nn", "ops", "train"):
+    if name in ("analysis", "data", "explain", "export", "loader", "nn", "ops", "train"):
         return import_module(f"justjump.{name}")
     return _lazy(name)
 

@@ -105,6 +105,8 @@ class DNAConv(nn.Module):
     torch.Size([3, 16])
     """
 
+    edge_mask: nn.Module | None  # factors of the messages while justjump.explain explains them
+
     def __init__(
         self,
         channels: int,
@@ -152,6 +154,7 @@ class DNAConv(nn.Module):
         self.aggregate = aggregate
         check_dna_sizes(channels, heads)
         self.multi_head = MultiHead(channels, heads, groups, dropout, bias)
+        self.register_module("edge_mask", None)
         self.update = update
         self._cache: Adjacency | None = None
 
@@ -236,7 +239,12 @@ class DNAConv(nn.Module):
         return history
 
     def _adjacency(self, edge_index: Any, edge_weight: Tensor | None, history: History) -> Adjacency:
-        """The graph with its self-loops and coefficients."""
+        """The graph with its self-loops and coefficients, times the mask where there is one."""
+        adj = self._normalized(edge_index, edge_weight, history)
+        factor = None if self.edge_mask is None else self.edge_mask(adj)
+        return adj if factor is None else adj.scaled(factor.to(history.dtype))
+
+    def _normalized(self, edge_index: Any, edge_weight: Tensor | None, history: History) -> Adjacency:
         aggregate: Aggregate = self.aggregate if self.normalize else "sum"
         if self._cache is not None:
             return Adjacency.build(self._cache, None, history.num_nodes).normalized(aggregate, history.dtype)

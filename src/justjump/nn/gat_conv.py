@@ -41,6 +41,8 @@ class GATConv(nn.Module):
     torch.Size([3, 8])
     """
 
+    edge_mask: nn.Module | None  # factors of the messages while justjump.explain explains them
+
     def __init__(
         self,
         in_channels: int,
@@ -66,6 +68,7 @@ class GATConv(nn.Module):
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
         self.concat = concat
         self.bias = nn.Parameter(torch.empty(heads * out_channels if concat else out_channels)) if bias else None
+        self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -81,7 +84,9 @@ class GATConv(nn.Module):
         value = value.view(x.size(0), *self.att_src.shape[1:])
         dropout = self.dropout if self.training else 0.0
         target = target[: adj.shape[0]]
-        out = ops.gat_attention(value, source, target, adj, self.negative_slope, dropout)  # [N, H, C]
+        factor = None if self.edge_mask is None else self.edge_mask(adj)
+        slope = self.negative_slope
+        out = ops.gat_attention(value, source, target, adj, slope, dropout, factor=factor)  # [N, H, C]
         out = out.flatten(1) if self.concat else out.mean(1)
         return out if self.bias is None else out + self.bias
 

@@ -33,11 +33,14 @@ class GCNConv(nn.Module):
     torch.Size([3, 16])
     """
 
+    edge_mask: nn.Module | None  # factors of the messages while justjump.explain explains them
+
     def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True, **unknown: Any) -> None:
         super().__init__()
         refuse_unknown("GCNConv", unknown, GCNConv.__init__)
         self.lin = layer_projection(in_channels, out_channels, groups)
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -47,6 +50,8 @@ class GCNConv(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         adj = Adjacency.build(edge_index, edge_weight, x.size(0)).with_self_loops().normalized("gcn", x.dtype)
+        factor = None if self.edge_mask is None else self.edge_mask(adj)
+        adj = adj if factor is None else adj.scaled(factor.to(x.dtype))
         out = ops.spmm(adj, self.lin(x))
         return out if self.bias is None else out + self.bias
 

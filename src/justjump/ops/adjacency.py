@@ -100,12 +100,18 @@ class Adjacency(SparseMatrix):
         return adj
 
     @classmethod
+    def _of_sorted(cls, nodes: int, rowptr: Tensor, col: Tensor, order: Tensor) -> Adjacency:
+        adj = cls._trusted((nodes, nodes), rowptr, col)
+        adj._structure["edge_id"] = order
+        return adj
+
+    @classmethod
     def _from_edge_index(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int | None) -> Adjacency:
         if is_traced(edge_index) or edge_index.is_meta:
             from justjump.ops.traced import TracedAdjacency  # a graph of its own kind, built on this one
 
             return TracedAdjacency.of(edge_index, edge_weight, num_nodes)
-        edges = sorted_edges(edge_index, num_nodes, lambda n, rowptr, col: cls._trusted((n, n), rowptr, col))
+        edges = sorted_edges(edge_index, num_nodes, cls._of_sorted)
         plain: Adjacency = edges.graph
         if edge_weight is None:
             return plain
@@ -149,6 +155,19 @@ class Adjacency(SparseMatrix):
         return torch.stack([self.col, self.target]).long()
 
     @property
+    def edge_id(self) -> Tensor:
+        """``[E]`` the number of each edge in the ``edge_index`` that the graph was built of; -1 for the self-loops of
+        :meth:`with_self_loops`, new or not."""
+        return self._once("edge_id", self._edge_ids)
+
+    def _edge_ids(self) -> Tensor:
+        if "origin" not in self._structure:
+            return torch.arange(self.num_edges, device=self.device)
+        ids, source = self._structure["origin"]
+        ids = source if ids is None else torch.cat([ids, ids.new_tensor([-1])])[source]
+        return torch.where(self.col == self.target, -1, ids)
+
+    @property
     def _keeps(self) -> bool:
         """Not what is computed from weights that get gradients, which belongs to one step, or while torch traces."""
         return not (self.weight is not None and self.weight.requires_grad) and not is_traced()
@@ -184,7 +203,9 @@ class Adjacency(SparseMatrix):
         source = torch.cat([(~loop).nonzero()[:, 0], torch.where(last < 0, self.num_edges, last)])
         col = torch.cat([self.col[~loop].long(), nodes])
         rowptr, order = sort_entries(self.shape, torch.cat([self.target[~loop].long(), nodes]), col)
-        return Adjacency._trusted(self.shape, rowptr, col[order]), source[order]
+        looped, source = Adjacency._trusted(self.shape, rowptr, col[order]), source[order]
+        looped._structure["origin"] = self._structure.get("edge_id"), source
+        return looped, source
 
     def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
         """The graph with weights for one way to aggregate: symmetric (gcn), by in-degree (mean) or as they are (sum).
@@ -221,6 +242,10 @@ class Adjacency(SparseMatrix):
             degree = segment_sum(weight, self.rowptr, self.target)
             weight = weight / torch.where(degree > 0, degree, 1)[self.target]
         return self._with_weight(weight, aggregate)
+
+    def scaled(self, factor: Tensor) -> Adjacency:
+        """The same edges with their weights times ``factor`` ``[E]``, in CSR order."""
+        return self._with_weight(factor if self.weight is None else self.weight * factor, self.aggregate)
 
     def toward(self, nodes: Tensor | Sequence[int]) -> Adjacency:
         """The slice of the graph that a last layer needs when only some nodes' output is wanted.
@@ -262,16 +287,23 @@ class Adjacency(SparseMatrix):
             rowptr, order = sort_entries(self.shape, self.col, self.target)
             weight = None if self.weight is None else self.weight[order]
             flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight, self.aggregate)
+            flipped._structure["edge_id"] = self.edge_id[order]
         if self._keeps:
             self._derived["flipped"] = flipped
         return flipped
 
     def to(self, device: torch.device | str) -> Adjacency:
-        """The same graph on another device."""
+        """The same graph on another device; on ``meta`` it has sizes alone."""
         if self.device == torch.device(device):
             return self
+        if torch.device(device).type == "meta":
+            from justjump.ops.traced import TracedAdjacency  # a graph of its own kind, built on this one
+
+            return TracedAdjacency.sizes_of(self)
         weight = None if self.weight is None else self.weight.to(device)
-        return Adjacency._trusted(self.shape, self.rowptr.to(device), self.col.to(device), weight, self.aggregate)
+        moved = Adjacency._trusted(self.shape, self.rowptr.to(device), self.col.to(device), weight, self.aggregate)
+        moved._looped, moved._structure["edge_id"] = self._looped, self.edge_id.to(device)
+        return moved
 
     def __repr__(self) -> str:
         toward = "" if self.nodes is None else f", toward={len(self.nodes)}"
@@ -305,6 +337,10 @@ class _Slice(Adjacency):
     def order(self) -> Tensor | None:
         order = self.whole.order
         return None if order is None else order.to(self.col.dtype)
+
+    @property
+    def edge_id(self) -> Tensor:
+        return self.whole.edge_id[self._edges]
 
     def with_self_loops(self) -> Adjacency:
         whole = self.whole.with_self_loops()

@@ -39,10 +39,12 @@ class SortedEdges:
 _SORTED: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
-def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int, Tensor, Tensor], Any]) -> SortedEdges:
+def sorted_edges(
+    edge_index: Tensor, num_nodes: int | None, make: Callable[[int, Tensor, Tensor, Tensor], Any]
+) -> SortedEdges:
     """The edges by target and then by source; those of the same tensor with the same values are not sorted again.
 
-    ``make(num_nodes, rowptr, col)`` makes the graph.
+    ``make(num_nodes, rowptr, col, order)`` makes the graph.
     """
     check_edge_index(edge_index)
     if edge_index in _SORTED:
@@ -57,7 +59,7 @@ def sorted_edges(edge_index: Tensor, num_nodes: int | None, make: Callable[[int,
     copy = edge_index.clone()
     source, target = copy
     rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
-    found = SortedEdges(copy, num_nodes, fewest, order, make(num_nodes, rowptr, source[order]))
+    found = SortedEdges(copy, num_nodes, fewest, order, make(num_nodes, rowptr, source[order], order))
     _SORTED[edge_index] = found
     return found
 

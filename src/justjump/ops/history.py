@@ -132,6 +132,12 @@ class History:
             self._tensors = rows if layout is None else [pack(x, layout) for x in rows]
             self._layout = layout
 
+    def to(self, device: torch.device | str) -> History:
+        """The same history on another device, in the standard layout."""
+        history = self.unpacked()
+        history._tensors = [x.to(device) for x in history._tensors]
+        return history
+
     def unpacked(self) -> History:
         """The same history with its rows in the standard layout."""
         history = self._made(list(self._tensors), self._steps)

@@ -75,6 +75,14 @@ class TracedAdjacency(Adjacency):
             check_weight_type(edge_weight, edge_index.size(1))
         return cls(edge_index, num_nodes, edge_weight)
 
+    @classmethod
+    def sizes_of(cls, adj: Adjacency) -> TracedAdjacency:
+        """A graph of the same sizes on ``meta``."""
+        weight = None if adj.weight is None else adj.weight.to("meta")
+        sizes = cls(adj.edge_index.to("meta"), adj.num_nodes, weight=weight, aggregate=adj.aggregate)
+        sizes._looped = adj._looped
+        return sizes
+
     @property
     def _sorted(self) -> Sorted:
         return self._once("sorted", lambda: sort_edges(self._edge_index, self.num_nodes, self.room))
@@ -125,7 +133,8 @@ class TracedAdjacency(Adjacency):
 
     def _by_columns(self) -> tuple[Tensor, Tensor, Tensor]:
         colptr, row, position = self._sorted[4:]
-        assert colptr is not None and row is not None and position is not None
+        if colptr is None or row is None or position is None:
+            raise ValueError(f"the graph is on {self.device}, but x is not: bring both to one device")
         return colptr, row, position
 
     @property
@@ -135,7 +144,8 @@ class TracedAdjacency(Adjacency):
     def with_self_loops(self) -> Adjacency:
         if self._looped or self.aggregate is not None:
             return self
-        return TracedAdjacency(self._edge_index, self.num_nodes, self._given, loops=True)
+        given = self._given if self._weight is None else self._weight
+        return TracedAdjacency(self._edge_index, self.num_nodes, given, loops=True)
 
     def _with_weight(self, weight: Tensor | None, aggregate: Aggregate | None = None) -> Adjacency:
         adj = TracedAdjacency(self._edge_index, self.num_nodes, self._given, self.room, weight, aggregate)
@@ -220,7 +230,8 @@ def sort_plainly(edge_index: Tensor, num_nodes: int, loops: bool) -> Sorted:
         key = torch.cat([torch.where(loop, num_nodes * num_nodes, key), nodes * (num_nodes + 1)])
         entry = torch.cat([torch.where(loop, edges + 1, entry), torch.where(last < 0, edges, last)])
         source, target = torch.cat([source, nodes]), torch.cat([target, nodes])
-    order = torch.argsort(key)  # ONNX has no stable one; the order of edges with the same ends changes rounding at most
+    # ONNX has no stable sort: there, edges with the same ends may come in any order, which changes rounding at most.
+    order = torch.argsort(key) if torch.onnx.is_in_onnx_export() else torch.argsort(key, stable=True)
     count = (entry <= edges).long()
     degree = torch.zeros(num_nodes, dtype=torch.int64, device=device).index_add(0, target, count)
     rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])

@@ -28,7 +28,7 @@ def spmm(matrix: SparseMatrix, x: Tensor, dropout_p: float = 0.0) -> Tensor:
     if not x.is_floating_point():
         raise TypeError(f"x has dtype {x.dtype}, expected a floating point type")
     seed = draw_seed(dropout_p)
-    if is_traced(x) and not is_native(x):
+    if (is_traced(x) or x.is_meta) and not is_native(x):
         return _plain_spmm(matrix, x, dropout_p, seed)
     weight = matrix.weight
     learned = weight is not None and weight.requires_grad
