@@ -50,5 +50,5 @@ class _Loader:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
         if self._finder in sys.meta_path:
-            sys.meta_path.remove(self._finder)  # type: ignore[arg-type]
+            sys.meta_path.remove(self._finder)
             import_module("justjump.ops")

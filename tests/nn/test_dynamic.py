@@ -96,7 +96,7 @@ def test_one_compiled_function_takes_every_graph(network: nn.Module) -> None:
 def test_tracing_leaves_nothing_in_a_graph() -> None:
     conv, (x, edge_index) = GCNConv(8, 8), (torch.randn(9, 8), random_graph(9, 30))
     adj = Adjacency.build(edge_index, num_nodes=9)
-    torch.func.vmap(lambda x: x * adj.with_self_loops().normalized("gcn").weight.sum())(x)
+    torch.func.vmap(lambda x: x * adj.with_self_loops().normalized("gcn").target.sum())(x)
     assert_same(conv(x, adj), conv(x, edge_index))
 
 

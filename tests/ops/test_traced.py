@@ -44,7 +44,8 @@ def assert_equal_but_for_room(ours: Adjacency, expected: Adjacency) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_edges_are_those_of_an_adjacency(path: str, edge_index: Tensor, loops: bool, weighted: bool) -> None:
     weight = torch.rand(edge_index.size(1)) if weighted else None
-    expected, ours = Adjacency.build(edge_index, weight, 9), TracedAdjacency.of(edge_index, weight, 9)
+    expected = Adjacency.build(edge_index, weight, 9)
+    ours: Adjacency = TracedAdjacency.of(edge_index, weight, 9)
     if loops:
         expected, ours = expected.with_self_loops(), ours.with_self_loops()
     assert_equal_but_for_room(ours, expected)

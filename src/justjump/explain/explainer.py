@@ -15,7 +15,7 @@ from justjump.nn import DNAConv, GATConv, GCNConv
 from justjump.ops import Adjacency
 
 
-class Explainer(explain.Explainer):
+class Explainer(explain.Explainer):  # type: ignore[misc]
     """PyG's ``Explainer``, with the same arguments, for networks with layers of justjump.
 
     All of its algorithms and metrics that work with node and edge masks do so here. An edge mask multiplies the messages

@@ -18,11 +18,11 @@ class Influence(ExplainerAlgorithm):  # type: ignore[misc]
     r"""Which features and which edges influence the outputs that are explained.
 
     .. math::
-        node\_mask_{w,f} \propto \sum_o \left| \frac{\partial \, out_o}{\partial x_{w,f}} \right|, \quad
+        node\_mask_{w,f} \propto \sum_o \left| \frac{\partial \, out_o}{\partial m_{w,f}} \right|, \quad
         edge\_mask_e \propto \sum_o \left| \frac{\partial \, out_o}{\partial m_e} \right|
 
-    over all outputs o of the rows in ``index``, where :math:`m_e = 1` multiplies the messages along edge e in all layers.
-    The derivatives are exact, so the same network gives the same explanation, and nothing is learned. Each mask holds
+    over all outputs o of the rows in ``index``, where :math:`m_{w,f} = 1` multiplies feature f of node w, and
+    :math:`m_e = 1` the messages along edge e in all layers. A feature that is 0 has no influence. The derivatives are exact, so the same network gives the same explanation, and nothing is learned. Each mask holds
     shares: it sums to 1, or is 0 where nothing has any influence. It takes one pass backwards per output.
 
     >>> from justjump.explain import Explainer
@@ -47,16 +47,16 @@ class Influence(ExplainerAlgorithm):  # type: ignore[misc]
         if not isinstance(x, Tensor) or not isinstance(edge_index, Tensor):
             raise TypeError("Influence explains graphs with one type of nodes and edges: x and edge_index are tensors")
         node_type, edge_type = self.explainer_config.node_mask_type, self.explainer_config.edge_mask_type
-        x = x.detach().requires_grad_()
+        of_features = torch.ones_like(x).requires_grad_()
         mask = x.new_ones(edge_index.size(1)).requires_grad_()
         try:
             if edge_type is not None:
                 set_masks(model, mask, edge_index, apply_sigmoid=False)
-            out = model(x, edge_index, **kwargs)
+            out = model(x * of_features, edge_index, **kwargs)
         finally:
             clear_masks(model)
         outputs = (out if index is None else out[index]).flatten()
-        of_nodes, *of_edges = _influence(outputs, x, *([] if edge_type is None else [mask]))
+        of_nodes, *of_edges = _influence(outputs, of_features, *([] if edge_type is None else [mask]))
         if node_type in _SUMMED:
             of_nodes = of_nodes.sum(_SUMMED[node_type], keepdim=True)
         node_mask = None if node_type is None else _share(of_nodes)

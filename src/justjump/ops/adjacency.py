@@ -11,7 +11,7 @@ from torch import Tensor
 from justjump.ops import native
 from justjump.ops.edge_index import check_nodes, check_weight, edges_of_matrix, same_values, sorted_edges
 from justjump.ops.matrix import SparseMatrix, sort_entries
-from justjump.ops.operation import is_traced
+from justjump.ops.operation import is_scripted, is_traced
 from justjump.ops.segments import edge_targets, segment_sum
 
 Aggregate = Literal["gcn", "mean", "sum"]
@@ -88,8 +88,10 @@ class Adjacency(SparseMatrix):
             edge_weight: ``[E]`` weights that belong to ``edge_index``
             num_nodes: N; the largest index decides where it is not given
         """
-        if torch.jit.is_tracing():
-            raise RuntimeError("torch.jit.trace cannot follow a graph: use torch.export.export or torch.compile instead")
+        if is_scripted():
+            raise RuntimeError(
+                "torch.jit.trace cannot follow a graph: use torch.export.export or torch.compile instead"
+            )
         if isinstance(graph, Tensor) and graph.layout == torch.strided:
             return cls._from_edge_index(graph, edge_weight, num_nodes)
         if edge_weight is not None:

@@ -31,6 +31,11 @@ def is_traced(*inputs: Any) -> bool:
     return any(isinstance(x, Tensor) and type(x) not in _PLAIN for x in inputs)
 
 
+def is_scripted() -> bool:
+    """Whether ``torch.jit.trace`` is at work."""
+    return bool(_jit())
+
+
 def is_transformed() -> bool:
     """Whether a transform of ``torch.func`` is at work."""
     return bool(_functorch())

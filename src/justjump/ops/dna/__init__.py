@@ -81,7 +81,9 @@ def dna_extend(
 
 
 def _plan(history: History, projections: Projections, adj: Adjacency, heads: int) -> Plan:
-    return Plan.choose(history, edges=None if adj.traced else adj.num_edges, heads=heads, groups=projections.query.size(0))
+    return Plan.choose(
+        history, edges=None if adj.traced else adj.num_edges, heads=heads, groups=projections.query.size(0)
+    )
 
 
 def _rows(
