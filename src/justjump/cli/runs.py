@@ -45,6 +45,10 @@ def train(
         int, typer.Option(min=0, help="Seed of the first split; the next are seed + 1, ...", rich_help_panel=RUNS)
     ] = 0,
     jobs: Jobs = 0,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where to compute: cpu (default), cuda, cuda:1, mps, ...", rich_help_panel=RUNS),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder to save the trained networks in.", rich_help_panel=OUTPUT)
     ] = None,
@@ -84,6 +88,7 @@ def train(
         output=output,
         tensorboard=tensorboard,
         as_json=as_json,
+        device=device,
     )
 
 

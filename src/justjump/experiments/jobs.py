@@ -38,8 +38,8 @@ def preprocessing(spec: GraphSpec, scale: Scale) -> Preprocessing:
 class Job:
     """One run: a graph, a network, a protocol and the seed of its split and initialisation.
 
-    ``output`` (the folder of the trained network) and ``tensorboard`` (the folder of the curves of many jobs) do not
-    change the result, so the key does not depend on them.
+    ``output`` (the folder of the trained network), ``tensorboard`` (the folder of the curves of many jobs) and
+    ``device`` are not what is computed, so the key does not depend on them.
     """
 
     spec: GraphSpec
@@ -48,6 +48,7 @@ class Job:
     seed: int
     output: str | None = None
     tensorboard: str | None = None
+    device: str | None = None
 
     @property
     def key(self) -> str:
@@ -102,6 +103,7 @@ class Job:
                 on_epoch=log.then(on_epoch),
                 inputs=inputs,
                 progress=False,
+                device=self.device,
             )
             log.finish(run)
         return run.to_dict()

@@ -21,6 +21,7 @@ from justjump.experiments.words import count
 from justjump.files import make_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
+from justjump.train.device import checked_device
 from justjump.train.loop import as_graph, check_learnable
 from justjump.train.measures import measures_of
 from justjump.train.tensorboard import check_log_folder
@@ -39,9 +40,11 @@ def train(
     output: Path | None,
     tensorboard: Path | None,
     as_json: bool,
+    device: str | None = None,
 ) -> None:
     """Train on several splits, print the accuracy over them, and write it to the folder ``output``."""
     graph = as_graph(spec.load(), protocol)  # an error in it shows before workers start
+    checked_device(device)
     check_learnable(graph, protocol)
     if graph.task != "multiclass":
         print(f"the task is {graph.task}: {described_labels(graph)}; --task chooses another", file=sys.stderr)
@@ -54,7 +57,7 @@ def train(
     if tensorboard is not None:
         check_log_folder(tensorboard)
     todo = [
-        Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard))
+        Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard), device)
         for number in range(seed, seed + splits)
     ]
     results, seconds = run_jobs(todo, [f"split {job.seed}" for job in todo], jobs)

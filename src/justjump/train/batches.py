@@ -26,7 +26,7 @@ def make_batches(inputs: Inputs, nodes: np.ndarray, protocol: Protocol, layers: 
     if protocol.batch_size is None:
         return None
     fanout = protocol.fanout or (-1,) * layers
-    chosen = torch.from_numpy(nodes)
+    chosen = torch.from_numpy(nodes).to(inputs.labels.device)
     return Batches(inputs.x, inputs.adj, chosen, protocol.batch_size, fanout, labels=inputs.labels, seed=seed)
 
 

@@ -51,7 +51,7 @@ def calibrated(model: nn.Module, inputs: Inputs, split: Split, objective: Object
     model.eval()
     with torch.no_grad():
         output = output_of_all(model, inputs)
-    rows = torch.from_numpy(split.val)
+    rows = torch.from_numpy(split.val).to(output.device)
     return fitted_temperature(objective, output[rows], inputs.labels[rows])
 
 

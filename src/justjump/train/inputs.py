@@ -1,7 +1,7 @@
 """The tensors that a network takes, made from a graph as it was read."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -27,6 +27,13 @@ class Inputs:
     preprocessing: Preprocessing
     batch: Tensor | None = None
     by_layer: bool = False
+
+    def to(self, device: torch.device) -> "Inputs":
+        """The same tensors on another device."""
+        if self.labels.device == device:
+            return self
+        batch = None if self.batch is None else self.batch.to(device)
+        return replace(self, x=self.x.to(device), adj=self.adj.to(device), labels=self.labels.to(device), batch=batch)
 
 
 def prepare(graph: Graph, preprocessing: Preprocessing | Scale = "auto") -> Inputs:

@@ -22,6 +22,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed
 from justjump.train.batches import check_batches, make_batches, train_on_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.device import checked_device
 from justjump.train.errors import RunError, TrainingError, TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
@@ -49,6 +50,7 @@ def fit(
     on_epoch: Callable[[Progress], None] | None = None,
     inputs: Inputs | None = None,
     progress: bool | None = None,
+    device: str | torch.device | None = None,
     **options: Any,
 ) -> Run:
     """Train a network that predicts the labels of nodes, or of whole graphs.
@@ -64,6 +66,7 @@ def fit(
         on_epoch: called after each epoch
         inputs: ``prepare(graph, protocol.scale)``, if it exists already; runs may share it
         progress: show a bar; by default in a terminal and in a notebook
+        device: where it computes, such as ``"cuda"``; on other devices than the CPU by PyTorch, without the kernels
         options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
@@ -75,6 +78,7 @@ def fit(
     """
     config = changed(config or ModelConfig(), options, ModelConfig, Protocol)
     protocol = changed(protocol or Protocol(), options, ModelConfig, Protocol)
+    place = checked_device(device)
     graph = as_graph(graph, protocol)
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
@@ -89,7 +93,8 @@ def fit(
     inputs = inputs or prepare(graph, preprocessing)
     if protocol.batch_size is not None:
         inputs = replace(inputs, by_layer=True)
-    objective = Objective.of(graph, split, protocol.class_weight == "balanced")
+    inputs = inputs.to(place)
+    objective = Objective.of(graph, split, protocol.class_weight == "balanced").to(place)
     odd = notes_on_data(graph, split)
     for note in odd + notes_on_memory(graph, config, protocol, len(split.train)):
         warnings.warn(note, TrainingWarning, stacklevel=2)
@@ -97,7 +102,7 @@ def fit(
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
-        model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes)
+        model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes).to(place)
         state = State(model, make_optimizer(model, protocol), {}, Progress(measure=SCORE[graph.task]))
         state.keep_best()
         save = None
@@ -110,6 +115,7 @@ def fit(
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
         found = evaluate(model, inputs, graph, split, objective)
+    model, objective = model.cpu(), objective.to(torch.device("cpu"))
     for note in found["notes"] if finished else ():
         warnings.warn(note, TrainingWarning, stacklevel=2)
     found["notes"] = (*odd, *found["notes"])

@@ -30,7 +30,7 @@ class Part:
     @classmethod
     def of(cls, inputs: Inputs, rows: np.ndarray) -> Part:
         """The nodes, or the graphs, with these numbers, which ascend."""
-        chosen = torch.from_numpy(np.ascontiguousarray(rows))
+        chosen = torch.from_numpy(np.ascontiguousarray(rows)).to(inputs.labels.device)
         if inputs.batch is None:
             return cls(inputs.adj.toward(chosen), inputs.labels[chosen])
         nodes = torch.isin(inputs.batch, chosen).nonzero()[:, 0]
