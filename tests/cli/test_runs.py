@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from command_line import QUICK, justjump, read_csv
+from justjump.cli import main
 from justjump.data import load
 from justjump.train import Run
 
@@ -168,3 +170,70 @@ def test_predictions_for_an_embedded_dataset(tmp_path: Path) -> None:
     rows = read_csv(tmp_path / "out.csv")
     assert len(rows) == 2708
     assert {row["class"] for row in rows} <= set(load("cora").class_names)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A table as people have it, with its labels in a column called class."""
+    folder = tmp_path / "people"
+    folder.mkdir()
+    nodes = [
+        f"n{i},{'ab'[i % 2]},{20000 + 9000 * (i % 2) + i if i % 7 else ''},{['Bonn', 'Ulm'][i % 2]}" for i in range(30)
+    ]
+    (folder / "nodes.csv").write_text("id,class,income,city\n" + "\n".join(nodes) + "\n")
+    edges = [f"n{i},n{(i + 2) % 30}" for i in range(30)]
+    (folder / "edges.csv").write_text("source,target\n" + "\n".join(edges) + "\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_a_table_is_trained_on_and_predicted(people: Path, tmp_path: Path) -> None:
+    done = justjump(
+        "train", "--graph", people, *QUICK, "--splits", "2", "--jobs", "2", "--output", tmp_path / "run", "--json"
+    )
+    assert json.loads(done.stdout)["splits"] == 2
+    said = done.stderr.splitlines()
+    assert said[0].startswith(f"note: {people}/nodes.csv: the column 'class' is taken as the label; choose another")
+    assert said[1] == "features: income: standardised (missing values marked), city: 2 categories"
+    assert done.stderr.count("is taken as the label") == 1
+    nodes = (people / "nodes.csv").read_text().splitlines()
+    turned = [",".join(reversed(line.split(","))) for line in nodes]
+    (people / "nodes.csv").write_text("\n".join(turned).replace("Bonn", "Rome") + "\n")
+    justjump("predict", tmp_path / "run", "--graph", people, "--label", "class", "--output", tmp_path / "out.csv")
+    assert len(read_csv(tmp_path / "out.csv")) == 30
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "message"),
+    [
+        ("id,x,target\na,1,0\nb,2,1\n", [], "if 'target' is the label, say so with label='target' (--label target)"),
+        ("id,label,x\na,u,1\nb,v,inf\n", [], "line 3: the feature 'x' must be a finite number, got inf"),
+        ("id,label,x\na,u,1\nb,v,2\n", ["--label", "kind"], "no column 'kind' for the label: choose from label, x"),
+        ("id,label,x\na,u,1e39\nb,v,2\n", ["--scale", "none"], "node 0 has 1e+39 in 'x', which is too large"),
+        ("id,label,x\na,u,1\nb,v,2\n", ["--scale", "all"], "'all' is not one of 'auto', 'none', 'standard', 'rows'"),
+    ],
+)
+def test_bad_tables_are_one_sentence_and_nothing_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    nodes: str,
+    options: list[str],
+    message: str,
+) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    (folder / "nodes.csv").write_text(nodes)
+    (folder / "edges.csv").write_text("source,target\na,b\n")
+    command = ["train", "--graph", str(folder), *QUICK, "--output", str(tmp_path / "run"), *options]
+    monkeypatch.setattr(sys, "argv", ["justjump", *command])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main changes it
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -91,4 +91,4 @@ def test_errors(nodes: Any, edges: Any, options: dict[str, Any], message: str) -
 
 def test_no_frame() -> None:
     with pytest.raises(TypeError, match="nodes must be a pandas DataFrame, got dict"):
-        Graph.from_pandas({"id": [1]}, EDGES)  # type: ignore[arg-type]
+        Graph.from_pandas({"id": [1]}, EDGES)

@@ -15,7 +15,7 @@ from justjump.data import DataError, Preprocessing, Table
 from justjump.data.preprocess import Scale
 from justjump.train import protocol
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=5)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=5)
 NUMBERS = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -56,14 +56,14 @@ def tables(draw: st.DrawFn) -> Table:
 
 @given(tables(), st.sampled_from(get_args(Scale)), st.randoms(use_true_random=False))
 def test_round_trip_and_any_order_of_columns(table: Table, scale: Scale, random: Any) -> None:
-    preprocessing = Preprocessing.fit(table, scale)
-    assert again(preprocessing) == preprocessing
-    assert "\n" not in preprocessing.describe()
     try:
-        expected = applied(preprocessing, table)
+        preprocessing = Preprocessing.fit(table, scale)
     except DataError:
         assert scale in ("none", "rows")  # as it is, a number may be too large
         return
+    expected = applied(preprocessing, table)
+    assert again(preprocessing) == preprocessing
+    assert "\n" not in preprocessing.describe()
     assert np.isfinite(expected).all()
     names = list(table.names)
     random.shuffle(names)

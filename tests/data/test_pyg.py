@@ -10,7 +10,8 @@ from scipy.sparse import csr_matrix, issparse
 from torch_geometric.data import Data, HeteroData
 
 from helpers import array_features, sparse_features
-from justjump.data import DataError, Graph, load
+from justjump.data import DataError, Graph, Table, load
+from justjump.data.errors import DataWarning
 
 EDGES = torch.tensor([[0, 1, 2, 2], [1, 0, 1, 2]])
 
@@ -147,3 +148,39 @@ def test_missing_masks_are_empty() -> None:
 def test_errors(data: Data, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Graph.from_pyg(data)
+
+
+def test_one_number_per_edge_is_a_weight() -> None:
+    data = Data(x=torch.eye(3), edge_index=EDGES, edge_attr=torch.arange(EDGES.shape[1]))
+    graph = Graph.from_pyg(data)
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == list(range(EDGES.shape[1]))
+    data.edge_attr = data.edge_attr[:, None].double()
+    assert Graph.from_pyg(data).edge_weight is not None
+    data.edge_weight = torch.ones(EDGES.shape[1])
+    assert set(Graph.from_pyg(data).edge_weight.tolist()) == {1}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        (torch.ones(EDGES.shape[1], 4), "data.edge_attr is ignored: it has 4 values per edge"),
+        (-torch.ones(EDGES.shape[1]), "data.edge_attr is ignored: .* these are finite and not negative"),
+        (torch.full((EDGES.shape[1],), torch.inf), "data.edge_attr is ignored: .* set data.edge_weight"),
+    ],
+)
+def test_other_attributes_of_edges_are_said_to_be_ignored(attributes: torch.Tensor, message: str) -> None:
+    with pytest.warns(DataWarning, match=message):
+        graph = Graph.from_pyg(Data(x=torch.eye(3), edge_index=EDGES, edge_attr=attributes))
+    assert graph.edge_weight is None
+
+
+def test_missing_features() -> None:
+    x = torch.tensor([[1.0, torch.nan], [2, 3], [4, 5]])
+    assert np.isnan(array_features(Graph.from_pyg(Data(x=x, edge_index=EDGES)))[0, 1])
+
+
+def test_a_table_goes_to_pyg_as_numbers() -> None:
+    table = Table.of({"age": [30, None, 50], "city": ["a", "b", "a"]})
+    graph = Graph(EDGES.numpy(), table, np.array([0, 1, 0]), ("u", "v"))
+    assert graph.to_pyg().x.tolist() == [[30, 0, 1, 0, 0], [40, 1, 0, 1, 0], [50, 0, 1, 0, 0]]

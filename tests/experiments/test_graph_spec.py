@@ -50,3 +50,12 @@ def test_a_graph_that_was_sent_is_not_read() -> None:
     provide_graph(spec, load("cora"))
     assert spec.load() is spec.load()
     assert spec.size == (2_708, 5_278)
+
+
+def test_the_column_with_the_labels(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,kind,x\na,1,5\nb,0,6\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    assert GraphSpec.named(str(tmp_path), label_column="kind").load().class_names == ("0", "1")
+    assert GraphSpec.named(str(tmp_path)).load().class_names == ()
+    with pytest.raises(ValueError, match="--label is for a graph of your own, and cora is a dataset"):
+        GraphSpec.named("cora", label_column="kind")

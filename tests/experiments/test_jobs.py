@@ -49,3 +49,19 @@ def test_a_job_trains_saves_and_logs(tmp_path: Path) -> None:
     assert (result["seed"], result["epochs"], result["finished"]) == (3, 2, True)
     assert Run.load(tmp_path / "run").to_dict() == result
     assert [path.parent.name for path in (tmp_path / "logs").glob("*/*/events.*")] == ["seed-3"]
+
+
+def test_scaled_columns_are_another_job_than_before_there_was_a_scale(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    keys = []
+    for name, row in (("small", "1,1"), ("large", "5000,1")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "edges.csv").write_text("source,target\na,b\n")
+        (folder / "nodes.csv").write_text(f"id,label,x,y\na,u,{row}\nb,v,0,1\n")
+        job = Job(GraphSpec(path=str(folder)), ModelConfig(), SHORT, seed=0)
+        keys.append("scale" in job.describe()["protocol"])
+        assert job.describe()["protocol"]["normalize_features"] is False
+    assert keys == [False, True]
+    rows = replace(small_job(0), protocol=Protocol(scale="rows"))
+    assert rows.describe()["protocol"]["normalize_features"] is True

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from helpers import array_features, sparse_features
-from justjump.data import Graph, Split
+from justjump.data import Graph, Split, Table
 from justjump.ops import SparseMatrix
 from justjump.train import prepare
 from justjump.train.inputs import data_hash, graph_hash
@@ -79,3 +79,26 @@ def test_the_digest_is_that_of_all_that_training_reads(tiny: Graph) -> None:
 def test_masks_belong_to_a_graph(tiny: Graph) -> None:
     train, val, test = (np.arange(20) % 3 == part for part in range(3))
     assert graph_hash(replace(tiny, masks=(train, val, test))) != graph_hash(tiny)
+
+
+def test_the_digest_covers_tables(tiny: Graph) -> None:
+    columns = {"age": [31.5, None] * 10, "city": ["Bonn", "Ulm"] * 10, "member": ["yes", "no"] * 10}
+    tables = [
+        columns,
+        columns | {"age": [31.5, 7] * 10},
+        columns | {"city": ["Bonn", "Kiel"] * 10},
+        columns | {"city": ["Ulm", "Bonn"] * 10},
+        columns | {"member": [1, 0] * 10},
+        {"years": columns["age"], "city": columns["city"], "member": columns["member"]},
+    ]
+    hashes = [graph_hash(replace(tiny, features=Table.of(table))) for table in tables]
+    assert len(set(hashes)) == 6
+    assert graph_hash(replace(tiny, features=Table.of(columns))) == hashes[0]
+
+
+def test_a_table_becomes_numbers(tiny: Graph) -> None:
+    table = Table.of({"age": [30, None] * 10, "city": ["Bonn", "Ulm"] * 10})
+    inputs = prepare(replace(tiny, features=table))
+    assert isinstance(inputs.x, torch.Tensor)
+    assert inputs.x[:2].tolist() == [[0, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
+    assert inputs.preprocessing.describe() == "age: standardised (missing values marked), city: 2 categories"

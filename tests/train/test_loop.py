@@ -2,6 +2,7 @@
 
 import json
 import signal
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 import torch
 
+from generated_tables import TABLES, table_graph
 from helpers import array_features
-from justjump.data import DataError, Graph, Split, random_split
+from justjump.data import DataError, Graph, Split, Table, random_split
 from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.config import Model
 from justjump.ops import native
-from justjump.train import Progress, Protocol, Run, RunError, TrainingError, fit, loop, prepare
+from justjump.train import Progress, Protocol, Run, RunError, TrainingError, TrainingWarning, fit, loop, prepare
 from justjump.train.loop import is_done, make_optimizer
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
@@ -256,3 +258,55 @@ def test_an_option_that_this_version_does_not_know_is_named(tiny: Graph, tmp_pat
     (tmp_path / "run.json").write_text(json.dumps(values))
     with pytest.raises(RunError, match=r"other settings \(colour red there, unknown here\)"):
         fit(tiny, SMALL, SHORT, output=tmp_path)
+
+
+TEACHER = Protocol(learning_rate=0.02, patience=20, max_epochs=120)
+NETWORK = ModelConfig(layers=2, hidden=32, heads=4, groups=4)
+
+
+@pytest.mark.slow
+def test_columns_of_very_different_scale_are_learned_as_well_as_standardised_by_hand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    graph = table_graph("income_and_age", nodes=600)
+    assert isinstance(graph.features, Table)
+    raw = np.stack([column.values for column in graph.features.columns], axis=1)
+    by_hand = replace(graph, features=(raw - raw.mean(axis=0)) / raw.std(axis=0))
+    capsys.readouterr()
+    found = {
+        "default": fit(graph, NETWORK, TEACHER).test_accuracy,
+        "array": fit(replace(graph, features=raw, feature_names=None), NETWORK, TEACHER).test_accuracy,
+        "by hand": fit(by_hand, NETWORK, TEACHER).test_accuracy,
+    }
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "features: income: standardised, age: standardised\n" in said.err
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)  # it predicts one class for all nodes
+        found["raw"] = fit(graph, NETWORK, replace(TEACHER, scale="none")).test_accuracy
+    accuracy = {name: value or 0 for name, value in found.items()}
+    assert accuracy["default"] >= min(0.98, accuracy["by hand"] - 0.005), accuracy
+    assert accuracy["array"] >= min(0.98, accuracy["by hand"] - 0.005), accuracy
+    assert accuracy["raw"] < 0.65, accuracy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", sorted(TABLES))
+def test_generated_tables_are_learned(make: str) -> None:
+    run = fit(table_graph(make), NETWORK, TEACHER)
+    assert (run.test_accuracy or 0) > 0.85
+
+
+def test_sparse_features_are_left_without_a_word(cora: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    run = fit(cora, SMALL, SHORT, progress=False)
+    assert capsys.readouterr().err == ""
+    assert not run.preprocessing.changes
+    assert run.preprocessing.num_outputs == 1433
+
+
+def test_a_column_that_may_be_the_label_is_named(tiny: Graph) -> None:
+    unlabelled = replace(
+        tiny, labels=np.full(20, -1), class_names=(), feature_names=("a", "b", "c", "d", "e", "target")
+    )
+    with pytest.raises(DataError, match="no labels to learn from: if 'target' is the label, say so .*--label target"):
+        fit(unlabelled, SMALL, SHORT)

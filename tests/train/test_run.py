@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from helpers import sparse_features
-from justjump.data import load
+from justjump.data import Column, DataError, Graph, Table, load
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, fit, saved
 from justjump.train.run import find_run
@@ -198,3 +198,92 @@ def test_a_save_that_is_cut_off_leaves_the_old_run_or_the_new_one(
             expected = run if function == "move_file" else other
             assert Run.load(folder).to_dict() == expected.to_dict(), (function, number)
             assert not list(folder.glob(".*.[0-9]*"))
+
+
+PEOPLE = Table.of(
+    {
+        "income": [20_000 + 10 * number for number in range(19)] + [None],
+        "city": ["Bonn", "Ulm"] * 10,
+        "note": [f"{number} " * 100 for number in range(20)],
+    }
+)
+
+
+def people(table: Table) -> Graph:
+    ends = np.arange(20)
+    return Graph(np.stack([ends, (ends + 1) % 20]), table, ends % 2, ("a", "b"), name="people")
+
+
+@pytest.fixture(scope="module")
+def people_run() -> Run:
+    config = ModelConfig("gcn", layers=1, hidden=8, groups=2)
+    return fit(people(PEOPLE), config, Protocol(max_epochs=2))
+
+
+def test_a_table_is_prepared_again_by_the_names_of_its_columns(people_run: Run, tmp_path: Path) -> None:
+    people_run.save(tmp_path)
+    loaded = Run.load(tmp_path)
+    assert loaded.preprocessing == people_run.preprocessing
+    assert loaded.preprocessing.left_out == ("note",)
+    assert loaded.settings == people_run.settings
+    assert loaded.model.lin_in.in_features == 5  # income, its missing values, Bonn, Ulm, other
+    expected = people_run.predict(people(PEOPLE)).probabilities
+    turned = Table((PEOPLE["city"], Column("more", "number", np.arange(20.0)), PEOPLE["income"]))
+    assert np.array_equal(loaded.predict(people(turned)).probabilities, expected)
+    unseen = Table.of({"income": [1e300] * 20, "city": ["Rome", ""] * 10})
+    assert np.isfinite(loaded.predict(people(unseen)).probabilities).all()
+    numbers = np.arange(40.0).reshape(20, 2)
+    whole = replace(people(PEOPLE), features=numbers, feature_names=("income", "city"))
+    assert np.isfinite(loaded.predict(whole).probabilities).all()
+
+
+def test_tables_that_do_not_fit_are_refused(people_run: Run) -> None:
+    with pytest.raises(RunError, match="people lacks features that the model was trained with: city"):
+        people_run.predict(people(Table.of({"income": [1] * 20})))
+    with pytest.raises(DataError, match="the column 'income' must hold numbers, got 'much'"):
+        people_run.predict(people(Table.of({"income": ["much"] * 20, "city": ["Bonn"] * 20})))
+    with pytest.raises(RunError, match="people has 3 features per node, but the model expects 2"):
+        people_run.predict(replace(people(PEOPLE), features=np.ones((20, 3)), feature_names=None))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"preprocessing": 5}, "preprocessing is 5, expected an object"),
+        ({"preprocessing": {}}, "preprocessing must be an object of its five fields"),
+        ({"num_features": 4}, "num_features is 4 there, but 5 in the weights"),
+        ({"feature_names": ["income"]}, "it names 1 features, but its preprocessing takes 2"),
+    ],
+)
+def test_a_damaged_preprocessing_is_refused(
+    people_run: Run, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    people_run.save(tmp_path)
+    change_run_file(tmp_path, change)
+    with pytest.raises(RunError, match=f"run.json.*{message}.*train again"):
+        Run.load(tmp_path)
+
+
+def test_recipes_of_another_size_are_refused(people_run: Run, tmp_path: Path) -> None:
+    people_run.save(tmp_path)
+    kept = people_run.preprocessing.to_json()
+    kept["recipes"][1]["values"].append("Kiel")
+    change_run_file(tmp_path, {"preprocessing": kept})
+    with pytest.raises(RunError, match="the number of columns after preprocessing is 6 there, but 5 in the weights"):
+        Run.load(tmp_path)
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_runs_of_versions_without_a_preprocessing(run: Run, tmp_path: Path, divided: bool) -> None:
+    run.save(tmp_path)
+    values = json.loads((tmp_path / "run.json").read_text())
+    del values["preprocessing"]
+    del values["protocol"]["scale"]
+    values["protocol"]["normalize_features"] = divided
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    loaded = Run.load(tmp_path)
+    assert loaded.protocol.scale == ("rows" if divided else "auto")
+    same = loaded.predict(load("cora")).probabilities == run.predict(load("cora")).probabilities
+    assert same.all() != divided
+    if not divided:
+        assert loaded.settings == run.settings

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
 
 from .columns import Column, Table
-from .errors import DataError, short
-from .fitting import SPARSE_BELOW
+from .errors import DataError
+from .fitting import SPARSE_BELOW, too_large
 from .recipes import Category, Constant, Recipe
 
 
@@ -91,10 +91,7 @@ def _block(column: Column, name: str, recipe: Recipe) -> list[_Entries]:
         values = recipe.numbers(numbers).astype(np.float32)
     if not np.isfinite(values).all():
         node = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise DataError(
-            f"node {node} has {numbers[node]:g} in {short(name)!r}, which is too large for float32: correct it, or "
-            "scale the features (scale standard)"
-        )
+        raise DataError(too_large(name, node, numbers[node]))
     return [(slice(None), values), *([(np.flatnonzero(np.isnan(numbers)), 1.0)] if recipe.indicator else [])]
 
 

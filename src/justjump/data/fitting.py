@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from .columns import Column, Table
+from .errors import DataError, short
 from .recipes import MAX_CATEGORIES, Category, Constant, Number, Recipe
 
 # Columns whose mean and standard deviation lie in these ranges are of a size that networks take.
@@ -21,6 +22,7 @@ _QUARTILES = 1.349
 _OUTLIER_LIMIT = 10.0
 # Numbers in sparse features are left as they are unless the root mean square of a column's non-zeros is beyond this.
 _LARGE = 100.0
+_FLOAT32 = float(np.finfo(np.float32).max)
 # Below this share of non-zeros, features are sparse: the product with a sparse matrix is faster than with a dense one.
 SPARSE_BELOW = 0.1
 # A sparse matrix of fewer columns and of more non-zeros than that is a table of numbers, some of which are zero.
@@ -34,10 +36,22 @@ def fit_table(table: Table, scale: str) -> dict[int, Recipe]:
     numeric = [column for column in table.columns if column.kind == "number"]
     filled = sum(int(np.count_nonzero(column.values)) for column in numeric)
     is_sparse = scale == "auto" and len(numeric) >= _MANY and filled < SPARSE_BELOW * len(numeric) * len(table)
-    return {
+    found = {
         at: fit_sparse_numbers(column.values) if is_sparse and column.kind == "number" else fit_column(column, scale)
         for at, column in enumerate(table.columns)
     }
+    for column, recipe in zip(table.columns, found.values(), strict=True):
+        if column.kind == "number" and recipe.is_left and (np.abs(column.values) > _FLOAT32).any():
+            node = int(np.flatnonzero(np.abs(column.values) > _FLOAT32)[0])
+            raise DataError(too_large(column.name, node, column.values[node]))
+    return found
+
+
+def too_large(column: str, node: int, value: float) -> str:
+    return (
+        f"node {node} has {value:g} in {short(column)!r}, which is too large for float32: correct it, or scale the "
+        "features (scale standard)"
+    )
 
 
 def fit_array(array: np.ndarray, scale: str) -> dict[int, Recipe]:

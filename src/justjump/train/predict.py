@@ -45,7 +45,7 @@ def predict(run: Run, graph: Graph, output: Path) -> None:
 
 def _roles(run: Run, graph: Graph, count: int) -> list[str] | None:
     """The part of each node in the split of the run; None for another graph."""
-    if run.split is None or data_hash(graph, run.split) != run.data_hash:
+    if run.split is None or data_hash(run.with_own_features(graph), run.split) != run.data_hash:
         return None
     role = [""] * count
     for name in ROLES:
