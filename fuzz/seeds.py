@@ -139,6 +139,14 @@ def csv_seeds() -> dict[str, bytes]:
                 "edges.csv": b"target,weight,source\nann,0.5,bob\nbob,2e3,cy\n",
             }
         ),
+        "table": join(
+            {
+                "nodes.csv": b"id,class,income,city,member,since,note\nann,a,20000,Bonn,yes,2020-01-01,"
+                + b"long " * 50
+                + b"\nbob,b,,Ulm,no,,\ncy,,1e39,Bonn,,2021-02-03T04:05:06Z,x\n",
+                "edges.csv": edges,
+            }
+        ),
         "quotes": join(
             {"nodes.csv": b'id,"a ""b"""\n"x,1",3\n"y\nz",4\n', "edges.csv": b'source,target\n"x,1","y\nz"\n'}
         ),

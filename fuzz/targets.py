@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import parts
-from justjump.data import DataError, Graph, Split, random_split, read_graph
+from justjump.data import DataError, Graph, Preprocessing, Split, random_split, read_graph
 from justjump.data.planetoid import read_planetoid
 from justjump.files import FileError
 from justjump.nn import ModelConfig
@@ -84,6 +84,10 @@ def run(data: bytes, folder: Path) -> None:
 
 def _use(graph: Graph) -> None:
     repr(graph)
+    if graph.num_features <= 1000:  # what training takes, unless the input asks for much memory
+        preprocessing = Preprocessing.fit(graph.features, "auto", graph.feature_names)
+        preprocessing.describe()
+        preprocessing.apply(graph.features)
 
 
 TARGETS: dict[str, Callable[[bytes, Path], None]] = {"npz": npz, "planetoid": planetoid, "csv": csv, "run": run}

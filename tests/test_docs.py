@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import typer
@@ -125,7 +126,12 @@ def scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     (folder / "nodes.csv").write_text("\n".join(["id,label,x,y", *nodes]))
     (folder / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(i + 3) % 60}" for i in range(60))]))
     history = torch.randn(graph.num_nodes, 3, 128)
+    people = pd.DataFrame({"name": ["ann", "bob"], "segment": ["a", "b"], "age": [31, None]})
     return {
+        "people": people,
+        "friends": pd.DataFrame({"from": ["ann"], "to": ["bob"], "strength": [2]}),
+        "nodes": people.rename(columns={"name": "id", "segment": "label"}),
+        "edges": pd.DataFrame({"source": ["ann"], "target": ["bob"]}),
         "x": data.x,
         "edge_index": data.edge_index,
         "y": data.y,

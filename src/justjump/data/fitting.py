@@ -70,7 +70,15 @@ def fit_matrix(matrix: csr_matrix, scale: str) -> dict[int, Recipe]:
         return {at: fit_numbers(x, scale) for at, x in matrix_columns(matrix)}
     if scale != "auto" or np.abs(matrix.data).max(initial=0) <= _LARGE:
         return {}
-    return {at: recipe for at, x in matrix_columns(matrix) if not (recipe := fit_sparse_numbers(x)).is_plain}
+    # By sorting, because a matrix may claim any number of columns.
+    columns, place = np.unique(matrix.indices, return_inverse=True)
+    values = matrix.data.astype(np.float64)  # of float32, so their squares are finite
+    counts, sums = np.bincount(place), np.bincount(place, values)
+    sizes = np.sqrt(np.bincount(place, values**2) / counts)
+    return {
+        int(columns[at]): Number(spread=float(sizes[at]), fill=float(sums[at]) / rows)
+        for at in np.flatnonzero(sizes > _LARGE)
+    }
 
 
 def matrix_columns(matrix: csr_matrix) -> Iterator[tuple[int, np.ndarray]]:
