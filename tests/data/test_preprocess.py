@@ -287,3 +287,15 @@ def test_other_features_are_refused() -> None:
         preprocessing.apply(Table.of({"x": ["much"], "city": ["a"]}))
     with pytest.raises(ValueError, match="scale='all' is unknown"):
         Preprocessing.fit(np.ones((2, 2)), "all")  # type: ignore[arg-type]
+
+
+def test_every_output_has_a_name() -> None:
+    table = Table.of({"age": [30, None, 52.5], "city": ["Bonn", "Ulm", None], "same": [1, 1, 1]})
+    preprocessing = Preprocessing.fit(table)
+    names = preprocessing.output_names
+    assert names == [
+        *("age", "age is missing", "city = Bonn", "city = Ulm", "city = another", "city is missing", "same"),
+    ]
+    numbers = preprocessing.apply(table)
+    assert numbers.shape == (3, len(names)) == (3, preprocessing.num_outputs)
+    assert numbers[1, names.index("age is missing")] == numbers[1, names.index("city = Ulm")] == 1

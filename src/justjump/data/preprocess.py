@@ -78,6 +78,11 @@ class Preprocessing:
         return self.width + sum(recipe.width - 1 for recipe in self.recipes.values())
 
     @property
+    def output_names(self) -> list[str]:
+        """What each of the `num_outputs` columns is, such as `income` and `city = Bonn`."""
+        return [f"{name}{part}" for name, recipe in self._each() for part in recipe.parts]
+
+    @property
     def changes(self) -> bool:
         """Whether it does anything to features without missing values."""
         return self.scale == "rows" or not all(recipe.is_left for recipe in self.recipes.values())

@@ -37,6 +37,11 @@ class Number:
         return 1 + self.indicator
 
     @property
+    def parts(self) -> list[str]:
+        """What follows the name of the column in the names of the columns that it becomes."""
+        return [""] + [" is missing"] * self.indicator
+
+    @property
     def is_left(self) -> bool:
         return self.center == 0 and self.spread == 1
 
@@ -81,6 +86,10 @@ class Category:
         return len(self.values) + 1 + self.indicator
 
     @property
+    def parts(self) -> list[str]:
+        return [f" = {value}" for value in self.values] + [" = another"] + [" is missing"] * self.indicator
+
+    @property
     def words(self) -> str:
         count = len(self.values)
         words = f"{count} categor{'y' if count == 1 else 'ies'}"
@@ -95,6 +104,7 @@ class Constant:
     is_left: ClassVar[bool] = False
     keeps_zeros: ClassVar[bool] = True
     width: ClassVar[int] = 1
+    parts: ClassVar[tuple[str, ...]] = ("",)
     indicator: ClassVar[bool] = False
     words: ClassVar[str] = "ignored (constant)"
 
