@@ -10,7 +10,7 @@ from justjump.ops import Adjacency, History, Hops, Sampler
 from justjump.train.inputs import Inputs
 
 # Of the rows that a block gathers, and of what the layer makes of them.
-BLOCK_BYTES = 2**28
+BLOCK_BYTES = 2**29
 
 
 @torch.no_grad()
@@ -27,7 +27,9 @@ def output_by_layer(
     whole = inputs.adj.with_self_loops().normalized("gcn", model.lin_out.weight.dtype)
     nodes = torch.arange(whole.num_nodes) if nodes is None else nodes
     layers, d = model.config.layers, model.config.hidden
-    budget = max(1, block_bytes // (12 * d * (layers + 1)))  # edges of a block
+    budget = max(1, block_bytes // (12 * d * (layers + 1)))  # edges of a block, each of which may have its own source
+    if whole.num_nodes <= budget:
+        budget = whole.num_edges  # there are no more sources than nodes
     rows = _read(whole, nodes, layers)
     sampler = Sampler(whole, [-1], keep_loops=True)
 
