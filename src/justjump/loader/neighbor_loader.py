@@ -132,7 +132,7 @@ class _MakeBatch:
         if not isinstance(fanout, Sequence):
             raise ValueError(f"num_neighbors is {type(fanout).__name__}, expected a list with a number for each hop")
         edge_index, count = data.edge_index, int(data.num_nodes or 0)
-        edges = sorted_edges(edge_index.cpu(), count, lambda n, rowptr, col: Adjacency._trusted((n, n), rowptr, col))
+        edges = sorted_edges(edge_index.cpu(), count, Adjacency._of_sorted)
         self.order, self.is_induced = edges.order, is_induced
         self.sampler = Sampler(edges.graph, check_fanout(fanout), replace, seed)
         self.selection, self.nodes, self.input_id = Selection(data), nodes, input_id
