@@ -35,7 +35,7 @@ class Page:
         self.browser.get_log("performance")  # what is there already belongs to another test
         self.browser.get_log("browser")
         self.browser.get(address)
-        self.wait(lambda: "Choose a node" in self.text("facts"))
+        self.wait(lambda: "Choose a" in self.text("facts"))
         return self
 
     def resize(self, size: tuple[int, int]) -> None:

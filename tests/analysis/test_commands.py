@@ -10,7 +10,10 @@ import pytest
 from justjump.analysis import commands, influence
 from justjump.analysis.attention_statistics import By
 from justjump.analysis.subject import open_subjects
-from justjump.train import RunError
+from justjump.experiments.graph_spec import GraphSpec, provide_graph
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, RunError, fit
+from made_graphs import made_graph, made_graphs
 
 
 @pytest.mark.slow
@@ -113,3 +116,24 @@ def test_classes_need_labels(people_run: Path, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target\nann,bob\n")
     with pytest.raises(RunError, match="--by class needs labels, and .* has none: choose all, layer or head"):
         commands.attention(people_run, "class", None, tmp_path / "x.png", None, str(tmp_path), False, None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+@pytest.mark.parametrize("task", ["multilabel", "regression", "graphs"])
+def test_every_task_has_influence_and_attention(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = made_graphs(30) if task == "graphs" else made_graph(task, nodes=50)
+    name, node = str(tmp_path / f"{task}.npz"), "3:1" if task == "graphs" else "3"
+    provide_graph(GraphSpec.named(name), graph)
+    config = ModelConfig(layers=2, hidden=8, heads=2, groups=2)
+    fit(graph, config, Protocol(max_epochs=2), output=tmp_path / "run")
+    commands.influence_of_one([tmp_path / "run"], node, 2, tmp_path / "one.svg", name, False, None)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.startswith(f"node {node}")
+    assert "influence from 1 hop" in printed
+    commands.influence_of_all([tmp_path / "run"], tmp_path / "all.parquet", name, False, None, as_json=True)
+    assert pd.read_parquet(tmp_path / "all.parquet")["node"].nunique() == graph.num_nodes
+    commands.attention(tmp_path / "run", "head", None, tmp_path / "heads.png", None, name, False, None)
+    with pytest.raises(RunError, match="--by class needs one class per node, but .*: choose all, layer or head"):
+        commands.attention(tmp_path / "run", "class", None, tmp_path / "x.png", None, name, False, None)
+    assert not (tmp_path / "x.png").exists()

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import random_graph
 from justjump.analysis import neighbourhood
-from justjump.analysis.hops import balls
+from justjump.analysis.hops import balls, whole_graph
 from justjump.data import Graph, load
 from justjump.ops import Adjacency
 
@@ -57,3 +57,17 @@ def test_balls_of_many_nodes_are_those_of_each() -> None:
 def test_an_unknown_node_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no node -1: the graph has 2708 nodes"):
         neighbourhood(load("cora"), -1, hops=1)
+
+
+def test_a_whole_graph_has_all_its_nodes_and_no_others() -> None:
+    edges = np.array([[0, 1, 3, 5], [1, 2, 4, 6]])  # 0 -> 1 -> 2, and 3 -> 4 beside it; 5 -> 6 is another graph
+    batch = np.array([0, 0, 0, 0, 0, 1, 1])
+    graph = Graph(edges, np.eye(7), np.array([0, 1]), ("a", "b"), batch=batch)
+    found = whole_graph(graph, 2)
+    assert found.nodes.tolist() == [2, 1, 0, 3, 4]
+    assert found.hops.tolist() == [0, 1, 2, 3, 3]
+    assert found.nodes[found.edge_index].T.tolist() == [[0, 1], [1, 2], [3, 4]]
+    assert not found.truncated
+    some = whole_graph(graph, 2, limit=2)
+    assert some.nodes.tolist() == [2, 1]
+    assert some.truncated

@@ -1,16 +1,28 @@
 """Which node is meant, and which runs and graphs go together."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from justjump.analysis.subject import find_node, open_subjects, pick_node
-from justjump.data import Graph, load
+from justjump.analysis import influence
+from justjump.analysis.subject import (
+    Subject,
+    as_read_for,
+    find_node,
+    make_subject,
+    open_subjects,
+    pick_node,
+    row_of,
+    with_names,
+)
+from justjump.data import Graph, Table, load
 from justjump.nn import ModelConfig
 from justjump.ops import SparseMatrix
 from justjump.train import Protocol, RunError, fit, prepare
+from made_graphs import made_graph, made_graphs
 
 
 def named(*names: str) -> Graph:
@@ -82,3 +94,82 @@ def test_features_are_normalised_as_in_training(tmp_path: Path) -> None:
     assert isinstance(found, SparseMatrix)
     assert isinstance(expected, SparseMatrix)
     torch.testing.assert_close(found.weight, expected.weight)
+
+
+def subject_on(graph: Graph) -> Subject:
+    config = ModelConfig("gcn", layers=1, hidden=8, groups=2)
+    return make_subject(fit(graph, config, Protocol(max_epochs=2)), graph)
+
+
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+@pytest.mark.parametrize("task", ["multiclass", "multilabel", "regression"])
+def test_the_split_of_the_run_is_known_on_its_own_graph(task: str) -> None:
+    graph = made_graph(task, nodes=60)
+    subject = subject_on(graph)
+    assert subject.split is subject.run.split
+    assert subject.trained.sum() == subject.run.split_sizes[0]
+    other = make_subject(subject.run, made_graph(task, nodes=60, seed=1))
+    assert other.split is None
+    assert not other.trained.any()
+
+
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+def test_several_labels_are_right_if_all_known_ones_are() -> None:
+    graph = made_graph("multilabel", nodes=60)
+    subject = replace(subject_on(graph), predicted=np.nan_to_num(graph.labels))
+    assert subject.is_right(graph.labels).tolist() == graph.labelled.tolist()
+    subject.predicted[:, 0] = 1 - subject.predicted[:, 0]
+    unknown = np.isnan(graph.labels)
+    assert subject.is_right(graph.labels).tolist() == (unknown[:, 0] & ~unknown[:, 1:].all(axis=1)).tolist()
+    with pytest.raises(RunError, match="there is no node that"):
+        pick_node(graph, subject, subject)
+
+
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+def test_labels_are_read_for_the_task_of_the_run() -> None:
+    graph = made_graph("multiclass", nodes=60)
+    run = fit(graph, ModelConfig("gcn", layers=1, hidden=8, groups=2), Protocol(max_epochs=2, task="multilabel"))
+    read = as_read_for(run, graph)
+    assert read.task == "multilabel"
+    assert make_subject(run, read).split is not None
+    bare = replace(graph, labels=np.full(60, -1), class_names=())
+    assert not as_read_for(run, bare).labelled.any()
+    assert make_subject(run, as_read_for(run, bare)).probability.shape == (60, 3)
+    with pytest.raises(RunError, match="this run on multiclass predicts other labels"):
+        make_subject(run, graph)
+
+
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+def test_numbers_and_graphs_are_not_picked() -> None:
+    graph = made_graph("regression", nodes=60)
+    subject = subject_on(graph)
+    with pytest.raises(RunError, match="here numbers are neither right nor wrong: name one with --node"):
+        pick_node(graph, subject, subject)
+    graphs = with_names(made_graphs(40))
+    several = subject_on(graphs)
+    assert several.predicted.shape == (40,)
+    with pytest.raises(RunError, match="here whole graphs have the labels: name one with --node"):
+        pick_node(graphs, several, several)
+
+
+def test_nodes_of_several_graphs_are_named_by_graph_and_number() -> None:
+    graph = with_names(made_graphs(40))
+    batch = graph.batch
+    assert batch is not None
+    assert find_node(graph, "3:2") == np.flatnonzero(batch == 3)[2]
+    assert find_node(graph, "3") == np.flatnonzero(batch == 3)[0]  # the middle of a star
+    assert row_of(graph, find_node(graph, "3:2")) == 3
+    with pytest.raises(RunError, match="name one of 40 graphs, 0 to 39, or a node such as 0:0"):
+        find_node(graph, "40")
+
+
+def test_columns_of_a_table_become_numbers_as_in_training() -> None:
+    random = np.random.RandomState(0)
+    table = Table.of({"income": random.rand(40) * 50_000, "city": ["Bonn", "Ulm"] * 20})
+    edges = random.randint(0, 40, (2, 80))
+    graph = Graph(edges, table, np.arange(40) % 2, ("a", "b"))
+    subject = subject_on(graph)
+    assert isinstance(subject.inputs.x, torch.Tensor)
+    expected = subject.run.preprocessing.apply(table)
+    torch.testing.assert_close(subject.inputs.x, torch.from_numpy(np.asarray(expected)))
+    assert influence(subject.run.model, graph, 0, inputs=subject.inputs).share.sum() == pytest.approx(1)

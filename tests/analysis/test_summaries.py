@@ -10,9 +10,22 @@ from rich.table import Table
 
 from justjump.analysis import Influence
 from justjump.analysis.receptive_field import ReceptiveFields
-from justjump.analysis.subject import Subject, open_subjects
-from justjump.analysis.summaries import class_name, graph_title, node_line, node_table, opinion, summary, summary_table
+from justjump.analysis.subject import Subject, make_subject, open_subjects, with_names
+from justjump.analysis.summaries import (
+    class_name,
+    graph_title,
+    label_words,
+    node_line,
+    node_table,
+    opinion,
+    shown_number,
+    summary,
+    summary_table,
+)
 from justjump.data import Graph, load
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, fit
+from made_graphs import made_graph, made_graphs
 
 
 def printed(table: Table) -> list[str]:
@@ -72,3 +85,35 @@ def test_all_nodes_in_one_row() -> None:
     lines = printed(summary_table(["DNA", "GCN"], [field, deeper]))
     assert "DNA 70.0 30.0 2, 1.5 4" in lines
     assert "GCN 50.0 30.0 20.0 3, 3.0 9" in lines
+
+
+@pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+def test_several_labels_and_numbers_in_words() -> None:
+    config, protocol = ModelConfig("gcn", layers=1, hidden=8, groups=2), Protocol(max_epochs=1)
+    graph = made_graph("multilabel", nodes=60)
+    subject = make_subject(fit(graph, config, protocol), graph)
+    labels = np.array([[1, 0, 1], [0, 0, np.nan], [np.nan] * 3] * 20, dtype=np.float32)
+    graph, subject = replace(graph, labels=labels), replace(subject, predicted=np.array([[1, 0, 0]] * 60))
+    assert [opinion(graph, subject, node) for node in range(3)] == [
+        "0 (1 of 3 labels wrong)",
+        "0 (1 of 2 labels wrong)",
+        "0",
+    ]
+    assert node_line(graph, 0) == "node 0 of multilabel, true labels: 0, 2"
+    assert node_line(graph, 1) == "node 1 of multilabel, true labels: none (2 unknown)"
+    graph = made_graph("regression", nodes=60)
+    subject = make_subject(fit(graph, config, protocol), graph)
+    node = int(np.flatnonzero(graph.labelled)[0])
+    off = float(subject.predicted[node, 0] - graph.labels[node, 0])
+    assert opinion(graph, subject, node).endswith(f"(off by {'+' * (off > 0)}{shown_number(off)})")
+    assert node_line(graph, node).startswith(f"node {node} of regression, true target: ")
+
+
+def test_a_node_of_a_graph_is_told_with_its_graph() -> None:
+    graph = with_names(made_graphs(40))
+    assert node_line(graph, 0) == "node 0:0 (number 0) of graphs, in graph 0, whose true class is 0"
+
+
+def test_few_of_many_labels_are_named() -> None:
+    many = Graph(np.zeros((2, 0), int), np.eye(2), np.ones((2, 20)), tuple("abcdefghijklmnopqrst"), task="multilabel")
+    assert label_words(many, many.labels[0]) == "a, b, c, d, e, f, g, h and 12 more"

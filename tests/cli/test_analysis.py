@@ -1,4 +1,4 @@
-"""The commands influence, attention and explore."""
+"""The commands influence, attention, explore and report."""
 
 import sys
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_odd_endings_are_refused_before_anything_is_read(arguments: list[str]) -
 def test_help_is_easy_to_read() -> None:
     group = typer.main.get_group(app)
     texts = {}
-    for name in ("influence", "attention", "explore"):
+    for name in ("influence", "attention", "explore", "report"):
         command = group.commands[name]
         texts[name] = command.get_help(typer.Context(command, info_name=name, max_content_width=80, terminal_width=80))
         assert not command.get_short_help_str(60).endswith("...")
@@ -79,3 +79,11 @@ def test_explore_without_its_extra_says_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "dash", None)
     with pytest.raises(RuntimeError, match=r"the page needs dash: pip install 'justjump\[explore\]'"):
         app(["explore", "none"], standalone_mode=False)
+
+
+def test_report_writes_where_it_is_told(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    app(["report", str(runs[0]), "--output", str(tmp_path / "told")], standalone_mode=False)
+    assert (tmp_path / "told" / "report.md").read_text().startswith("# DNA 2/16/16/8 on cora")
+    with pytest.raises(RunError, match="holds no run"):
+        app(["report", str(tmp_path), "--output", str(tmp_path / "nothing")], standalone_mode=False)
+    assert not (tmp_path / "nothing").exists()

@@ -20,10 +20,11 @@ from justjump.analysis.files import FORMATS, check_extra, check_table, figure_pa
 from justjump.analysis.hops import neighbourhood
 from justjump.analysis.jacobian import influence, influences
 from justjump.analysis.receptive_field import HELD, ReceptiveFields
-from justjump.analysis.subject import Subject, find_node, open_subjects, pick_node
+from justjump.analysis.subject import Subject, find_node, open_subjects, pick_node, row_of
 from justjump.analysis.summaries import (
     class_name,
     graph_title,
+    label_words,
     node_line,
     node_name,
     node_table,
@@ -66,9 +67,10 @@ def influence_of_one(
         share[score.nodes] = score.share
         shares.append(share[around.nodes])
         notes.append(f"says {says}; nodes drawn hold {shares[-1].sum():.0%}")
-    label = "" if found.labels[number] < 0 else f", {class_name(found, int(found.labels[number]))}"
+    row = row_of(found, number)
+    truth = f", {label_words(found, found.labels[row])}" if found.labelled[row] else ""
     left_out = f", the nearest {MOST_NODES} nodes" if around.truncated else ""
-    caption = f"{graph_title(found)}, node {node_name(found, number)}{label}: its {hops}-hop neighbourhood{left_out}"
+    caption = f"{graph_title(found)}, node {node_name(found, number)}{truth}: its {hops}-hop neighbourhood{left_out}"
     save_figure(influence_figure(around, shares, titles, notes, caption), pictures)
     print(node_line(found, number))
     Console().print(node_table(found, titles, opinions, scores))
@@ -164,7 +166,10 @@ def attention(
         if weights == table:
             raise RunError(f"--weights {weights} is the table that --output {output} makes: choose another name")
     found, (subject,) = open_subjects([folder], graph, directed, data_dir, label)
-    if by == "class" and not (found.labels >= 0).any():
+    if by == "class" and (found.task != "multiclass" or found.batch is not None):
+        what = "its graphs have the labels" if found.batch is not None else f"{found.name} is a {found.task} task"
+        raise RunError(f"--by class needs one class per node, but {what}: choose all, layer or head")
+    if by == "class" and not found.labelled.any():
         raise RunError(f"--by class needs labels, and {found.name} has none: choose all, layer or head")
     model = subject.run.model
     boxes = attention_statistics(model, subject.inputs, by, layer, found.num_classes)

@@ -45,7 +45,7 @@ def influence_figure(
     top = max(float(share.max()) for share in shares) or 1.0
     colours = PowerNorm(0.5, vmin=0, vmax=top)  # the many small shares would look alike on a linear scale
     panel_width = 4.6
-    figure = _figure(0.6 + panel_width * len(shares), 5.6, caption)
+    figure = new_figure(0.6 + panel_width * len(shares), 5.6, caption)
     panels = figure.subplots(1, len(shares), squeeze=False)[0]
     for panel, share, title, note in zip(panels, shares, titles, notes, strict=True):
         drawn = _draw_graph(panel, around, places, share, colours)
@@ -54,7 +54,7 @@ def influence_figure(
     bar = figure.colorbar(drawn, ax=list(panels), location="bottom", fraction=0.045, pad=0.02, aspect=45, shrink=0.8)
     bar.set_label("influence on the square node", fontsize=11, color=INK)
     bar.set_ticks(share_ticks(top))
-    _in_percent(bar.ax.xaxis)
+    in_percent(bar.ax.xaxis)
     bar.ax.tick_params(labelsize=10, color=FAINT)
     bar.outline.set_edgecolor(FAINT)
     return figure
@@ -117,7 +117,7 @@ def reach_figure(fields: Sequence[ReceptiveFields], titles: Sequence[str], capti
     """Influence by distance, and the effective receptive fields of all nodes, with one colour per run."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-    figure = _figure(10, 4.2, caption)
+    figure = new_figure(10, 4.2, caption)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     width = 0.8 / len(fields)
     for number, (field, title) in enumerate(zip(fields, titles, strict=True)):
@@ -130,7 +130,7 @@ def reach_figure(fields: Sequence[ReceptiveFields], titles: Sequence[str], capti
     left.set_xlabel("hops from the node", fontsize=11)
     left.set_ylabel("mean share of the influence", fontsize=11)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _in_percent(left.yaxis)
+    in_percent(left.yaxis)
     left.margins(y=0.12)
     left.legend(frameon=False, fontsize=10.5)
     boxes = right.boxplot(
@@ -156,7 +156,7 @@ def reach_figure(fields: Sequence[ReceptiveFields], titles: Sequence[str], capti
     right.yaxis.set_major_formatter(lambda nodes, _place: f"{nodes:,.0f}")
     right.set_ylabel(f"nodes that hold {HELD:.0%} of the influence", fontsize=11)
     for panel in (left, right):
-        _plain(panel)
+        plain(panel)
     return figure
 
 
@@ -167,7 +167,7 @@ def attention_figure(panels: Sequence[tuple[str, Sequence[Box]]], caption: str) 
     single = len(panels) == 1
     most = max(len(boxes) for _, boxes in panels)
     panel_width = max(6.4 if single else 3.0, 0.48 * most)
-    figure = _figure(max(7.0, panel_width * columns + 0.6), 4.6 if single else 2.7 * rows + 1.0, caption)
+    figure = new_figure(max(7.0, panel_width * columns + 0.6), 4.6 if single else 2.7 * rows + 1.0, caption)
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
     top = min(1.0, 1.08 * max(max(box.high, box.mean) for _, boxes in panels for box in boxes))
     size = 9.5 if single else 7.5
@@ -176,8 +176,8 @@ def attention_figure(panels: Sequence[tuple[str, Sequence[Box]]], caption: str) 
         _draw_boxes(panel, boxes, size)
         # The largest weights stand in two lines below it.
         panel.set_title(wrapped(title, panel_width - 0.4, 11), fontsize=11, color=INK, pad=3.5 * size, parse_math=False)
-        _in_percent(panel.yaxis)
-        _plain(panel)
+        in_percent(panel.yaxis)
+        plain(panel)
     for panel in grid.flat[len(panels) :]:
         panel.set_visible(False)
     figure.supylabel("attention weight", fontsize=11, color=INK)
@@ -244,11 +244,11 @@ def _width(line: str, size: float) -> float:
     return points / 72
 
 
-def _in_percent(axis: Axis) -> None:
+def in_percent(axis: Axis) -> None:
     axis.set_major_formatter(lambda share, _place: f"{100 * share:g}%")
 
 
-def _plain(panel: Axes) -> None:
+def plain(panel: Axes) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     panel.spines[["left", "bottom"]].set_color(FAINT)
     panel.tick_params(color=FAINT, labelcolor=INK)
@@ -256,7 +256,7 @@ def _plain(panel: Axes) -> None:
     panel.set_axisbelow(True)
 
 
-def _figure(width: float, height: float, caption: str) -> Figure:
+def new_figure(width: float, height: float, caption: str) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), facecolor="white")

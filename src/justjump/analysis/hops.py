@@ -71,6 +71,20 @@ def neighbourhood(graph: Graph, node: int, hops: int, limit: int | None = None) 
     )
 
 
+def whole_graph(graph: Graph, node: int, limit: int | None = None) -> Neighbourhood:
+    """All nodes of the graph, one of several, that a node belongs to; those that do not reach the node come last."""
+    assert graph.batch is not None
+    nodes = np.flatnonzero(graph.batch == graph.batch[node])
+    near = neighbourhood(graph, node, hops=len(nodes) - 1)
+    apart = np.setdiff1d(nodes, near.nodes)
+    found = np.concatenate([near.nodes, apart])[: len(nodes) if limit is None else max(1, limit)]
+    hops = np.concatenate([near.hops, np.full(len(apart), near.hops.max() + 1)])[: len(found)]
+    place = np.full(graph.num_nodes, -1)
+    place[found] = np.arange(len(found))
+    inside = (place[graph.edge_index] >= 0).all(axis=0)
+    return Neighbourhood(found, hops, place[graph.edge_index[:, inside]], truncated=len(found) < len(nodes))
+
+
 def balls(rowptr: np.ndarray, col: np.ndarray, starts: np.ndarray, hops: int) -> Balls:
     """Breadth-first search from several nodes at once, against the direction of the edges.
 

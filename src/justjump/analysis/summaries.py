@@ -12,7 +12,7 @@ from rich.text import Text
 
 from justjump.analysis.jacobian import Influence
 from justjump.analysis.receptive_field import ReceptiveFields
-from justjump.analysis.subject import Subject
+from justjump.analysis.subject import Subject, row_of
 from justjump.data import Graph
 from justjump.experiments import paper
 from justjump.experiments.words import count
@@ -20,6 +20,8 @@ from justjump.train import Run
 
 # Number of the most influential nodes that are printed.
 LISTED = 5
+# Number of labels of one node that are named.
+MOST_LABELS = 8
 
 
 def graph_title(graph: Graph) -> str:
@@ -37,18 +39,72 @@ def class_name(of: Graph | Run, number: int) -> str:
     return "unknown" if number < 0 else of.class_names[number].replace("_", " ")
 
 
+def shown_number(value: float) -> str:
+    """A number of any size as people read it.
+
+    >>> shown_number(0.12345), shown_number(-1234.5), shown_number(float("nan"))
+    ('0.1235', '-1,234', 'unknown')
+    """
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def label_words(of: Graph | Run, values: Any) -> str:
+    """What is true, or predicted, of one node: a class, the labels that it has, or numbers."""
+    if of.task == "multiclass":
+        return class_name(of, int(values))
+    names = [name.replace("_", " ") for name in of.class_names]
+    if of.task == "regression":
+        numbers = [shown_number(float(value)) for value in values]
+        return numbers[0] if len(numbers) == 1 else ", ".join(map(" ".join, zip(names, numbers, strict=True)))
+    if np.isnan(values).all():
+        return "unknown"
+    there = _some([name for name, value in zip(names, values, strict=True) if value == 1])
+    unknown = _some([name for name, value in zip(names, values, strict=True) if np.isnan(value)])
+    return (there or "none") + (f" ({unknown} unknown)" if unknown else "")
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MOST_LABELS
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_LABELS])} and {more} more"
+
+
 def opinion(graph: Graph, subject: Subject, node: int) -> str:
-    """The class that a run predicts, and whether that is right, if the true class is known."""
-    predicted, label = int(subject.predicted[node]), int(graph.labels[node])
-    verdict = "" if label < 0 else " (right)" if predicted == label else " (wrong)"
-    return class_name(subject.run, predicted) + verdict
+    """What a run predicts for a node (or its graph), and how right that is, if the truth is known."""
+    row = row_of(graph, node)
+    predicted, label = subject.predicted[row], graph.labels[row]
+    words = label_words(subject.run, predicted)
+    if not graph.labelled[row]:
+        return words
+    if graph.task == "regression":
+        off = [f"{'+' * (error > 0)}{shown_number(error)}" for error in (predicted - label).tolist()]
+        return f"{words} (off by {', '.join(off)})"
+    if graph.task == "multilabel" and (wrong := int(((predicted != label) & ~np.isnan(label)).sum())):
+        return f"{words} ({wrong} of {count(int((~np.isnan(label)).sum()), 'label')} wrong)"
+    return f"{words} ({'right' if subject.is_right(graph.labels)[row] else 'wrong'})"
+
+
+def kind_of_label(graph: Graph) -> str:
+    """What a label is called in text.
+
+    >>> from justjump.data import load
+    >>> kind_of_label(load("cora"))
+    'class'
+    """
+    if graph.task == "multiclass":
+        return "class"
+    return "labels" if graph.task == "multilabel" else ", ".join(graph.class_names[:3])
 
 
 def node_line(graph: Graph, node: int) -> str:
-    """A node with its name, its number and its class: the user sees which node was found."""
+    """A node with its name, its number and its label: the user sees which node was found."""
     number = "" if graph.node_names is None else f" (number {node})"
-    label = class_name(graph, int(graph.labels[node]))
-    return f"node {node_name(graph, node)}{number} of {graph_title(graph)}, true class: {label}"
+    label = label_words(graph, graph.labels[row_of(graph, node)])
+    whose = "true" if graph.batch is None else f"in graph {row_of(graph, node)}, whose true"
+    kind = kind_of_label(graph)
+    said = f"{whose} {kind}: {label}" if graph.batch is None else f"{whose} {kind} is {label}"
+    return f"node {node_name(graph, node)}{number} of {graph_title(graph)}, {said}"
 
 
 def node_table(graph: Graph, titles: list[str], opinions: list[str], scores: list[Influence]) -> Table:
@@ -56,7 +112,7 @@ def node_table(graph: Graph, titles: list[str], opinions: list[str], scores: lis
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("", *titles):
         table.add_column(Text(heading))
-    table.add_row("predicted class", *map(Text, opinions), end_section=True)
+    table.add_row(f"predicted {kind_of_label(graph)}", *map(Text, opinions), end_section=True)
     by_hop = [[f"{share:5.1%}" for share in np.bincount(score.hops, score.share)] for score in scores]
     for hop, shares in enumerate(zip_longest(*by_hop, fillvalue="")):
         table.add_row(f"influence from {count(hop, 'hop')}", *shares)

@@ -125,3 +125,22 @@ def explore(
         raise RuntimeError(f"the page needs {error.name}: pip install 'justjump[explore]'") from error
 
     serve(open_session([run] if against is None else [run, against], graph, directed, data_dir, label), port)
+
+
+@app.command()
+def report(
+    run: RunFolder,
+    output: Annotated[Path, typer.Option(help="Folder for report.md, confusion.png and calibration.png.")] = Path(
+        "report"
+    ),
+) -> None:
+    """Write how good a run is, as a text and pictures.
+
+    The text has the measures on training, validation and test nodes, the notes, the options and what is done with the
+    features. For classes and labels there is a picture of the calibration, for classes also one of the confusions.
+
+    Example: justjump report runs/dna --output report
+    """
+    from justjump.analysis.report import report as write_report
+
+    write_report(run, output)

@@ -13,7 +13,7 @@ from justjump import __version__
 if TYPE_CHECKING:
     from justjump.experiments.graph_spec import GraphSpec
 
-ORDER = ("train", "predict", "explore", "influence", "attention", "reproduce", "sweep", "results")
+ORDER = ("train", "predict", "explore", "report", "influence", "attention", "reproduce", "sweep", "results")
 
 
 class Commands(TyperGroup):

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from selenium.webdriver.chrome.service import Service
 from browser_page import Page
 from justjump.analysis.explore import Session, make_app, open_session
 from justjump.analysis.explore.server import listen
+from justjump.analysis.subject import make_subject
 from justjump.data import load, read_graph
 from justjump.nn import ModelConfig
-from justjump.train import Protocol, fit
+from justjump.train import Protocol, TrainingWarning, fit
+from made_graphs import made_graph, made_graphs
 
 ATTACK = "<img src=x onerror='document.title=1'>"
 CHROMIUM_FLAGS = (
@@ -73,6 +76,26 @@ def ring_run(ring: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = ModelConfig(layers=2, hidden=8, heads=2, groups=2)
     fit(read_graph(ring, directed=True), config, Protocol(max_epochs=2), output=folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def made() -> Callable[..., Session]:
+    """A function that shows one or two runs on a graph of a task, or on "graphs" with a label each."""
+    torch.set_num_threads(1)
+    known: dict[tuple[str, int], Session] = {}
+
+    def show(task: str, runs: int = 1) -> Session:
+        if (task, runs) not in known:
+            graph = made_graphs(40) if task == "graphs" else made_graph(task, nodes=80)
+            config = ModelConfig(layers=2, hidden=8, heads=2, groups=2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrainingWarning)  # they have learned next to nothing
+                trained = [fit(graph, config, Protocol(max_epochs=5), seed=seed) for seed in range(runs)]
+            subjects = [make_subject(run, graph, f"run {number}") for number, run in enumerate(trained)]
+            known[task, runs] = Session(graph, subjects)
+        return known[task, runs]
+
+    return show
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The page in a browser: what a search and a click show."""
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from selenium.webdriver.common.by import By
 
 from browser_page import DESKTOP, HUB, Page, number_of_colours
 from justjump.analysis.explore import Session, make_app
+from justjump.analysis.explore.classes import Classes
 from justjump.analysis.explore.server import listen
 
 pytestmark = pytest.mark.slow
@@ -50,7 +52,7 @@ def test_colourings(page: Page, session: Session) -> None:
         page.choose("colouring", colouring)
         page.wait(lambda before=before: page.node_colours() != before)
         pictures[colouring] = page.node_colours()
-        known = session.class_names[0] in page.text("legend")
+        known = session.answers.names[0] in page.text("legend")
         page.wait(
             lambda known=known, by_class=colouring != "influence": known == by_class or "%" in page.text("legend")
         )
@@ -116,9 +118,10 @@ def test_an_unknown_node_keeps_what_is_there(page: Page) -> None:
 
 
 def test_accuracy_and_disagreements(page: Page, session: Session) -> None:
-    assert f"test {session.runs[0].run.test_accuracy:.1%}" in page.text("page")
+    assert f"{session.runs[0].run.test_accuracy:.1%}" in page.text("quality-0")
+    assert isinstance(session.answers, Classes)
     diagonal = page.browser.find_elements(By.CSS_SELECTOR, ".confusion td.diagonal")
-    assert [int(cell.text) for cell in diagonal[:7]] == session.confusion(0).diagonal().tolist()
+    assert [int(cell.text) for cell in diagonal[:7]] == session.answers.confusion(0).diagonal().tolist()
     nodes = session.disagreements()
     assert f"{len(nodes):,} of 2,708 nodes" in page.text("list")
     second = page.browser.find_elements(By.CSS_SELECTOR, "#list button")[1]
@@ -141,3 +144,37 @@ def test_a_failure_is_told(browser: Chrome, session: Session) -> None:
     server.server_close()
     page.search("35")
     page.wait(lambda: "The server of this page has stopped" in page.text("message"))
+
+
+def test_other_tasks_are_coloured_by_numbers(
+    browser: Chrome, serve: Callable[[Session], str], made: Callable[..., Session]
+) -> None:
+    page = Page(browser).open(serve(made("regression"))).show("7")
+    page.choose("colouring", "error_0")
+    page.wait(lambda: "error of target" in page.text("legend"))
+    assert "too " in page.text("says-0")
+    assert "class" not in page.text("page").lower()
+    dot = page.browser.find_element(By.CSS_SELECTOR, "svg.scatter circle")
+    node = dot.get_attribute("data-node")
+    page.browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", dot)
+    page.wait(lambda: page.text("facts").startswith(f"Node {node}\n"))
+    page = Page(browser).open(serve(made("multilabel"))).show("7")
+    before = page.node_colours()
+    page.choose("colouring", "label_1")
+    page.wait(lambda: "probability of 1" in page.text("legend"))
+    page.wait(lambda: page.node_colours() != before)
+    assert page.errors() == []
+
+
+def test_a_graph_is_drawn_whole(browser: Chrome, serve: Callable[[Session], str], made: Callable[..., Session]) -> None:
+    session = made("graphs")
+    page = Page(browser).open(serve(session))
+    assert "Choose a graph" in page.text("facts")
+    page.search("9")
+    page.wait(lambda: page.text("facts").startswith("Node 9:0\n"))
+    size = int((session.graph.batch == 9).sum())
+    page.wait(lambda: len([one for one in page.graph_elements() if one.startswith("node-")]) == size)
+    assert f"all {size} nodes of its graph" in page.text("facts")
+    page.search("40")
+    page.wait(lambda: "There is no graph “40”: name one of 40 graphs, 0 to 39" in page.text("message"))
+    assert page.errors() == []

@@ -1,9 +1,12 @@
 """A neighbourhood as it is drawn."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from justjump.analysis.explore import Session
 from justjump.analysis.explore.elements import elements
+from justjump.analysis.explore.session import WHOLE
 
 
 def test_edges_are_drawn_once_towards_the_middle(session: Session) -> None:
@@ -31,3 +34,22 @@ def test_a_node_carries_its_classes_its_level_and_a_short_label(ring_session: Se
     assert "true-0" in first["classes"].split()
     predicted = int(ring_session.runs[0].predicted[2])
     assert ("wrong" in first["classes"].split()) == (predicted != 0)
+
+
+def test_numbers_are_levels_and_unknown_ones_are_left_out(made: Callable[..., Session]) -> None:
+    session = made("regression")
+    unknown = int(np.flatnonzero(~session.graph.labelled)[0])
+    around = session.neighbourhood(unknown, 1)
+    first, second = (element["data"] for element in elements(session, 0, around, np.ones(len(around.nodes)), 1.0)[:2])
+    assert 0 <= first["predicted_0"] <= 1
+    assert "error_0" not in first
+    assert "error_0" in second
+    assert "too" in second["about"]
+
+
+def test_nodes_of_a_graph_with_one_label_carry_no_label(made: Callable[..., Session]) -> None:
+    session = made("graphs")
+    around = session.neighbourhood(0, WHOLE)
+    drawn = elements(session, 0, around, np.ones(len(around.nodes)), 1.0)
+    assert drawn[0]["classes"] == "hop-0"
+    assert drawn[0]["data"]["about"] == "0:0: influence 100.0%"

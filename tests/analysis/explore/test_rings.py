@@ -27,3 +27,11 @@ def test_a_node_alone_is_in_the_middle() -> None:
 def test_an_edge_counts_in_either_direction() -> None:
     hops, edge_index = np.array([0, 1, 2]), np.array([[1, 1], [0, 2]])
     assert np.allclose(np.linalg.norm(ring_positions(hops, edge_index), axis=1), [0, RING, 2 * RING])
+
+
+def test_nodes_that_no_path_connects_stand_around_the_centre() -> None:
+    hops, edges = np.array([0, 1, 2, 2]), np.array([[1, 2], [0, 3]])
+    positions = ring_positions(hops, edges)
+    distance = np.hypot(*positions.T)
+    assert distance[[2, 3]].min() >= 2 * RING - 1
+    assert np.linalg.norm(positions[2] - positions[3]) > 20

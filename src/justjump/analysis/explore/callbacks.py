@@ -8,11 +8,12 @@ import numpy as np
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.exceptions import PreventUpdate
 
+from justjump.analysis.explore.answers import Content
 from justjump.analysis.explore.edge_panel import edge_hint, edge_panel, edge_title
 from justjump.analysis.explore.elements import elements
-from justjump.analysis.explore.page import COLOURINGS, LONGEST_NAME
-from justjump.analysis.explore.panels import Content, influence_list, legend, node_facts, run_says
-from justjump.analysis.explore.session import MOST_HOPS, Session
+from justjump.analysis.explore.page import ALL, LONGEST_NAME, colourings, hop_choices
+from justjump.analysis.explore.panels import influence_list, legend, node_facts, run_says
+from justjump.analysis.explore.session import WHOLE, Session
 from justjump.analysis.subject import node_hint
 
 BUSY = [(Output("busy", "className"), "on", "")]
@@ -58,7 +59,7 @@ def connect(app: Dash, session: Session) -> None:
     def show_node(chosen: object, distance: object) -> Any:
         if chosen is None:
             raise PreventUpdate
-        node, hops = _node(session, chosen), _hops(distance)
+        node, hops = _node(session, chosen), _hops(session, distance)
         around = session.neighbourhood(node, hops)
         found = [session.influence(number, node) for number in numbers]
         shares = np.zeros((len(found), len(around.nodes)))  # [runs, n]
@@ -75,7 +76,7 @@ def connect(app: Dash, session: Session) -> None:
 
     @app.callback(Output("legend-contents", "data"), Input("colouring", "value"), Input("highest", "data"))
     def show_legend(colouring: object, highest: object) -> Contents:
-        return {"legend": [] if highest is None else legend(session, _colouring(colouring), _share(highest))}
+        return {"legend": [] if highest is None else legend(session, _colouring(session, colouring), _share(highest))}
 
     @app.callback(Output("edge-contents", "data"), Input("edge", "data"), running=BUSY)
     def show_edge(chosen: object) -> Contents:
@@ -92,8 +93,8 @@ def connect(app: Dash, session: Session) -> None:
 
 def _not_found(session: Session, text: str) -> str:
     if not text:
-        return f"Type the {session.handle} of a node."
-    return f"There is no node “{text}”: {node_hint(session.graph, session.similar(text))}"
+        return f"Type the {session.handle} of a {session.unit}."
+    return f"There is no {session.unit} “{text}”: {node_hint(session.graph, session.similar(text))}"
 
 
 def _connect_browser(app: Dash, numbers: range) -> None:
@@ -135,16 +136,18 @@ def _ends(session: Session, value: object) -> tuple[int, int]:
     return _node(session, value["target"]), _node(session, value["source"])
 
 
-def _hops(value: object) -> int:
-    choices = [str(hops) for hops in range(1, MOST_HOPS + 1)]
-    if value not in choices:
+def _hops(session: Session, value: object) -> int:
+    choices = list(hop_choices(session))
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{_shown(value)} hops cannot be shown: choose {', '.join(choices[:-1])} or {choices[-1]}")
-    return choices.index(str(value)) + 1
+    return WHOLE if value == ALL else int(value)
 
 
-def _colouring(value: object) -> str:
-    if not isinstance(value, str) or value not in COLOURINGS:
-        raise ValueError(f"there is no colouring {_shown(value)}: choose one of {', '.join(COLOURINGS)}")
+def _colouring(session: Session, value: object) -> str:
+    choices = colourings(session)
+    if not isinstance(value, str) or value not in choices:
+        some = ", ".join(list(choices)[:8])
+        raise ValueError(f"there is no colouring {_shown(value)}: choose one of {some}")
     return value
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from dash import html
 
 from justjump.analysis import LayerAttention
-from justjump.analysis.explore.panels import Content, edge_button
+from justjump.analysis.explore.answers import Content
+from justjump.analysis.explore.panels import edge_button
 from justjump.analysis.explore.session import Session
 from justjump.experiments.words import count
 

@@ -45,11 +45,12 @@ def short(name: str) -> str:
 def _node(
     session: Session, number: int, node: int, hop: int, position: np.ndarray, share: float, highest: float
 ) -> Element:
-    predicted, label = int(session.runs[number].predicted[node]), int(session.graph.labels[node])
-    classes = [f"hop-{hop}", f"predicted-{predicted}", f"true-{label}" if label >= 0 else "true-unknown"]
-    classes += ["wrong"] if label not in (-1, predicted) else []
-    name = session.names[node]
-    truth = f", truly {session.class_names[label]}" if "wrong" in classes else ""
+    classes, levels, name = [f"hop-{hop}"], {}, session.names[node]
+    said = ""
+    if session.unit == "node":  # the nodes of a graph with one label would all look the same
+        classes += session.answers.marks(number, node)
+        levels = session.answers.levels(number, node)
+        said = f"{session.answers.hover(number, node)}, "
     return {
         "data": {
             "id": f"node-{node}",
@@ -57,7 +58,8 @@ def _node(
             "label": short(name),
             # Few nodes have most of the influence; the square root lets the others be seen.
             "level": round((share / highest) ** 0.5, 4) if highest > 0 else 0.0,
-            "about": f"{name}: {session.class_names[predicted]}{truth}, influence {share:.1%}",
+            "about": f"{name}: {said}influence {share:.1%}",
+            **levels,
         },
         "position": {"x": round(float(position[0]), 1), "y": round(float(position[1]), 1)},
         "classes": " ".join(classes),

@@ -8,20 +8,23 @@ import numpy as np
 from dash import dcc, html
 from dash_cytoscape import Cytoscape
 
-from justjump.analysis.explore.accuracy import accuracy_panel, disagreement_list
-from justjump.analysis.explore.panels import Content, go_button
+from justjump.analysis.explore.answers import Content
+from justjump.analysis.explore.panels import row_button
+from justjump.analysis.explore.quality import notes, quality_panel, row_list
 from justjump.analysis.explore.session import MOST_HOPS, Session
+from justjump.analysis.subject import row_of
 
 LIVE: dict[str, Any] = {"aria-live": "polite"}
+ALL = "all"  # hops
 LONGEST_NAME = 1000  # letters that can be searched for
-COLOURINGS = {"influence": "influence", "predicted": "predicted class", "true": "true class"}
+MOST_BUTTONS = 5  # of a choice; more choices are a list that opens
 
 
 def page(session: Session) -> Content:
     """Everything that the page shows from the start; callbacks fill in the rest."""
     numbers = range(len(session.runs))
-    from_the_start = {"facts": _welcome(session), "list": disagreement_list(session)}
-    from_the_start |= {f"accuracy-{number}": accuracy_panel(session, number) for number in numbers}
+    from_the_start = {"facts": _welcome(session), "list": row_list(session), "notes": notes(session)}
+    from_the_start |= {f"quality-{number}": quality_panel(session, number) for number in numbers}
     return html.Div(
         [
             dcc.Store(id="node"),
@@ -34,6 +37,7 @@ def page(session: Session) -> Content:
             _header(session),
             html.Main(
                 [
+                    html.Section(id="notes", className="notes", **_label("What to know about the runs")),
                     _controls(session),
                     html.P(id="message", role="alert"),
                     html.Section(id="facts", className="facts", tabIndex=-1, **LIVE),
@@ -43,7 +47,7 @@ def page(session: Session) -> Content:
                             *(_graph_card(session, number) for number in numbers),
                             *(_edge_card(session, number) for number in numbers),
                             *(_influence_card(session, number) for number in numbers),
-                            *(_accuracy_card(session, number) for number in numbers),
+                            *(_quality_card(session, number) for number in numbers),
                             html.Article(className="card list-card", id="list"),
                         ],
                         className="cards",
@@ -57,7 +61,10 @@ def page(session: Session) -> Content:
 
 def _header(session: Session) -> Content:
     graph = session.graph
-    counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {len(session.class_names)} classes"
+    one, several = session.answers.kind
+    learned = f"{len(session.answers.names)} {one if len(session.answers.names) == 1 else several}"
+    graphs = "" if graph.batch is None else f"{graph.num_graphs:,} graphs, "
+    counts = f"{graphs}{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {learned}"
     return html.Header(
         [html.H1("justjump explore"), html.Span([html.B(graph.name), f" {counts}"]), html.Span("working …", id="busy")]
     )
@@ -66,7 +73,7 @@ def _header(session: Session) -> Content:
 def _controls(session: Session) -> Content:
     search = html.Div(
         [
-            html.Label("Node", htmlFor="search"),
+            html.Label(session.unit.capitalize(), htmlFor="search"),
             dcc.Input(
                 id="search",
                 type="text",
@@ -82,29 +89,47 @@ def _controls(session: Session) -> Content:
         className="control",
         role="search",
     )
-    distances = {str(hops): str(hops) for hops in range(1, MOST_HOPS + 1)}
+    distances = hop_choices(session)
+    first = ALL if ALL in distances else "2"
     hops = html.Fieldset(
-        [html.Legend("Hops"), dcc.RadioItems(distances, "2", id="hops", inline=True)],
+        [html.Legend("Hops"), dcc.RadioItems(distances, first, id="hops", inline=True)],
         className="control",
     )
-    colouring = html.Fieldset(
-        [html.Legend("Colour by"), dcc.RadioItems(COLOURINGS, "influence", id="colouring", inline=True)],
-        className="control",
+    colours = colourings(session)
+    choice = (
+        dcc.RadioItems(colours, "influence", id="colouring", inline=True)
+        if len(colours) <= MOST_BUTTONS
+        else dcc.Dropdown(colours, "influence", id="colouring", clearable=False)
     )
+    hidden = {"display": "none"} if len(colours) == 1 else None
+    colouring = html.Fieldset([html.Legend("Colour by"), choice], className="control", style=hidden)
     return html.Section([search, hops, colouring], className="controls", **_label("What to show"))
 
 
+def hop_choices(session: Session) -> dict[str, str]:
+    """The distances that can be shown; "all" is the whole of one graph among several."""
+    choices = [str(hops) for hops in range(1, MOST_HOPS + 1)]
+    return {choice: choice for choice in ([*choices, ALL] if session.unit == "graph" else choices)}
+
+
+def colourings(session: Session) -> dict[str, str]:
+    """What nodes can be coloured by. The nodes of a graph with one label have no labels of their own."""
+    return {"influence": "influence", **(session.answers.colourings if session.unit == "node" else {})}
+
+
 def _welcome(session: Session) -> list[Content]:
-    """What the page says before a node is chosen: some nodes to begin with."""
-    hub = int(session.degrees.argmax())
-    listed = session.disagreements() if len(session.runs) == 2 else session.mistakes()
-    starts = [html.Span(["the best connected one, ", go_button(session, hub)])]
+    """What the page says before a node is chosen: some nodes (or graphs) to begin with."""
+    hub = row_of(session.graph, int(session.degrees.argmax()))
+    two = len(session.runs) == 2
+    listed = session.disagreements() if two else session.mistakes()
+    starts = [html.Span(["the best connected one, ", row_button(session, hub)])]
     if len(listed):
-        kind = "one the runs disagree on, " if len(session.runs) == 2 else "one it gets wrong, "
-        starts.append(html.Span([kind, go_button(session, int(listed[0]))]))
+        kind = f"one the runs {session.answers.differing}, " if two else f"one it {session.answers.failing}, "
+        starts.append(html.Span([kind, row_button(session, int(listed[0]))]))
     middle = int(np.argsort(session.degrees, kind="stable")[len(session.degrees) // 2])
-    starts.append(html.Span(["an ordinary one, ", go_button(session, middle)]))
-    return [html.H2("Choose a node"), html.Span(f"Type its {session.handle}, or begin with"), *starts]
+    starts.append(html.Span(["an ordinary one, ", row_button(session, row_of(session.graph, middle))]))
+    title = f"Choose a {session.unit}"
+    return [html.H2(title), html.Span(f"Type its {session.handle}, or begin with"), *starts]
 
 
 def _graph_card(session: Session, number: int) -> Content:
@@ -154,9 +179,9 @@ def _influence_card(session: Session, number: int) -> Content:
     )
 
 
-def _accuracy_card(session: Session, number: int) -> Content:
+def _quality_card(session: Session, number: int) -> Content:
     return html.Article(
-        [_title(session, number, "Accuracy"), html.Div(id=f"accuracy-{number}")], className="card accuracy-card"
+        [_title(session, number, "How good it is"), html.Div(id=f"quality-{number}")], className="card quality-card"
     )
 
 

@@ -8,17 +8,23 @@ import numpy as np
 from dash import html
 
 from justjump.analysis import Influence
-from justjump.analysis.explore.session import Session
+from justjump.analysis.explore.answers import Content
+from justjump.analysis.explore.session import WHOLE, Session
 from justjump.data import Split
 from justjump.experiments.words import count
 
 LISTED = 10  # most influential nodes
-Content = Any  # a Dash component or text
 
 
 def go_button(session: Session, node: int) -> Content:
     """A button with a node's name that shows this node."""
     return html.Button(session.names[node], className="link", title="Show this node", **_data(node=node))
+
+
+def row_button(session: Session, row: int) -> Content:
+    """A button with the name of a node, or the number of a graph, that shows it."""
+    title = f"Show this {session.unit}"
+    return html.Button(session.row_name(row), className="link", title=title, **_data(node=session.node_of(row)))
 
 
 def edge_button(text: str, title: str, target: int, source: int) -> Content:
@@ -31,24 +37,22 @@ def _data(**values: int) -> dict[str, Any]:
     return {f"data-{name}": str(value) for name, value in values.items()}
 
 
-def class_mark(session: Session, number: int) -> Content:
-    """A class: its colour and its name."""
-    swatch, name = ("unknown", "unknown") if number < 0 else (f"class-{number % 16}", session.class_names[number])
-    return html.Span(
-        [html.I(className=f"swatch {swatch}"), html.Span(name, className="class-name", title=name)], className="class"
-    )
-
-
 def node_facts(session: Session, node: int, hops: int) -> list[Content]:
     """The line above the graphs: which node it is, and how much of its neighbourhood is drawn."""
-    degree = int(session.degrees[node])
+    degree, row = int(session.degrees[node]), session.row(node)
+    whose = [] if session.unit == "node" else [f"in graph {row}, "]
     facts = [
         html.H2(["Node ", html.Span(session.names[node], className="name")]),
         *([html.Span(f"number {node}")] if session.handle == "name" else []),
-        html.Span(["true class ", class_mark(session, int(session.graph.labels[node]))]),
+        html.Span([*whose, f"{session.answers.true_words} ", session.answers.truth(row)]),
         html.Span(f"{degree:,} neighbour{'s' * (degree != 1)}"),
     ]
     shown, total = len(session.neighbourhood(node, hops).nodes), session.size(node, hops)
+    if hops == WHOLE:
+        text = (
+            f"all {total:,} nodes of its graph" if total == shown else f"{shown:,} of the {total:,} nodes of its graph"
+        )
+        return [*facts, html.Span(text, className="notice" if total > shown else None)]
     if total > shown:
         text = f"{total:,} nodes are within {count(hops, 'hop')}, the nearest {shown:,} are drawn"
         return [*facts, html.Span(text, className="notice")]
@@ -56,15 +60,10 @@ def node_facts(session: Session, node: int, hops: int) -> list[Content]:
 
 
 def run_says(session: Session, number: int, node: int) -> list[Content]:
-    """What one run predicts for a node."""
-    predicted, label = int(session.runs[number].predicted[node]), int(session.graph.labels[node])
-    verdict = "" if label < 0 else "right" if predicted == label else "wrong"
-    return [
-        class_mark(session, predicted),
-        html.Span(f"{session.confidence[number][node]:.0%} sure"),
-        *([html.Span(verdict, className=f"verdict {verdict}")] if verdict else []),
-        *([html.Span(f"a {role} node")] if (role := _role(session.splits[number], node)) else []),
-    ]
+    """What one run predicts for a node, or for its graph."""
+    row = session.row(node)
+    role = _role(session.runs[number].split, row)
+    return [*session.answers.says(number, row), *([html.Span(f"a {role} {session.unit}")] if role else [])]
 
 
 def _role(split: Split | None, node: int) -> str:
@@ -77,14 +76,13 @@ def _role(split: Split | None, node: int) -> str:
 
 def legend(session: Session, colouring: str, highest: float) -> list[Content]:
     """What the colours mean."""
-    ring = html.Span([html.I(className="swatch ring"), "predicted wrongly"], className="class")
     if colouring == "influence":
         return [
             html.Span(["0 %", html.I(className="ramp"), f"{highest:.1%}"], className="class"),
             html.Span("of all influence on the node in the middle", className="quiet"),
-            ring,
+            *(session.answers.legend(colouring) if session.unit == "node" else []),
         ]
-    return [*(class_mark(session, number) for number in range(len(session.class_names))), ring]
+    return session.answers.legend(colouring)
 
 
 def influence_list(session: Session, number: int, node: int, found: Influence) -> list[Content]:
@@ -97,6 +95,7 @@ def influence_list(session: Session, number: int, node: int, found: Influence) -
     order = np.argsort(-found.share, kind="stable")[:LISTED]
     neighbours = set(session.graph.edge_index[0, session.graph.edge_index[1] == node].tolist())
     highest = float(found.share[order[0]])
+    by_node = session.unit == "node"  # otherwise all of them have the label of their graph
     rows = []
     for place in order:
         other = int(found.nodes[place])
@@ -105,17 +104,17 @@ def influence_list(session: Session, number: int, node: int, found: Influence) -
             html.Tr(
                 [
                     html.Td(go_button(session, other)),
-                    html.Td(class_mark(session, int(session.runs[number].predicted[other])), className="wide"),
+                    *([html.Td(session.answers.opinion(number, other), className="wide")] if by_node else []),
                     html.Td(str(int(found.hops[place])), className="number"),
                     html.Td(_bar(float(found.share[place]), highest)),
                     html.Td(edge if other in neighbours or other == node else ""),
                 ]
             )
         )
-    heads = ("node", "predicted", "hops", "influence", "")
+    heads = ("node", *(["predicted"] if by_node else []), "hops", "influence", "")
     return [
         html.Table(html.Tbody(bars), className="bars"),
-        html.Table([_head(heads, wide=1), html.Tbody(rows)], className="list"),
+        html.Table([_head(heads, wide=1 if by_node else -1), html.Tbody(rows)], className="list"),
     ]
 
 

@@ -17,6 +17,7 @@ def ring_positions(hops: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
     array([   0.,  110., -110.])
     """
     parent = _parents(hops, edge_index)
+    parent[1:][parent[1:] < 0] = 0  # nodes that no path connects with the centre stand around it
     order = np.argsort(hops, kind="stable")
     leaves = np.ones(len(hops))
     for node in order[::-1]:

@@ -12,10 +12,23 @@ import numpy as np
 import torch
 
 from justjump.analysis import Influence, LayerAttention, Neighbourhood, edge_attention, influence, neighbourhood
-from justjump.analysis.subject import Subject, node_number, open_subjects, similar_names
-from justjump.data import Graph, Split
+from justjump.analysis.explore.answers import Answers
+from justjump.analysis.explore.classes import Classes
+from justjump.analysis.explore.labels import Labels
+from justjump.analysis.explore.numbers import Numbers
+from justjump.analysis.hops import whole_graph
+from justjump.analysis.subject import (
+    Subject,
+    middle_of,
+    node_number,
+    open_subjects,
+    row_of,
+    similar_names,
+    with_names,
+)
+from justjump.data import Graph
+from justjump.data.labels import Task
 from justjump.train import RunError
-from justjump.train.loop import default_split
 
 # Largest number of nodes to draw: more are a tangle, and slow.
 MOST_NODES = 120
@@ -25,6 +38,9 @@ MOST_HOPS = 3
 LONGEST_WAIT = 20.0
 # Number of cached neighbourhoods and influences: going back to a node costs nothing.
 CACHED = 256
+# The distance that stands for all nodes of one of several graphs.
+WHOLE = 0
+ANSWERS: dict[Task, type[Answers]] = {"multiclass": Classes, "multilabel": Labels, "regression": Numbers}
 
 
 class Session:
@@ -33,23 +49,24 @@ class Session:
     Attributes:
         graph: the graph that the runs are applied to
         runs: one or two runs
-        splits: per run, its training, validation and test nodes; None if it was trained on another graph or split
-        confidence: per run, the probability of the predicted class ``[N]``
+        answers: what the runs predict, and how it is shown
         names: names of the nodes, or their numbers
-        handle: what identifies a node, its "name" or its "number"
+        unit: what has labels, a "node" or a "graph"
+        handle: what identifies it, its "name" or its "number"
         degrees: number of incoming edges ``[N]``
     """
 
     def __init__(self, graph: Graph, runs: Sequence[Subject]) -> None:
-        self.graph = graph
+        graph = self.graph = with_names(graph)
         self.runs = runs
-        self.class_names = runs[0].run.class_names
-        if runs[-1].run.class_names != self.class_names:
-            raise RunError(f"{runs[0].title} and {runs[-1].title} predict different classes: they cannot be compared")
-        self.splits = [_split(graph, subject) for subject in runs]
-        self.confidence = [subject.probability.max(axis=1) for subject in runs]
+        first, last = runs[0].run, runs[-1].run
+        if first.class_names != last.class_names or first.task != last.task:
+            what = {"multiclass": "classes", "multilabel": "labels"}.get(first.task, "numbers")
+            raise RunError(f"{runs[0].title} and {runs[-1].title} predict different {what}: they cannot be compared")
+        self.answers = ANSWERS[first.task](graph, runs)
         self.names = [str(name) for name in graph.node_names or range(graph.num_nodes)]
-        self.handle = "name" if graph.node_names else "number"
+        self.unit = "node" if graph.batch is None else "graph"
+        self.handle = "name" if graph.node_names and graph.batch is None else "number"
         self.degrees = np.bincount(graph.edge_index[1], minlength=graph.num_nodes)
         self._lock = Lock()
         self._influence = lru_cache(CACHED)(self._compute_influence)
@@ -68,12 +85,14 @@ class Session:
         text = text.strip().lower()
         if not text:
             return []
-        found = [name for name in self.names if text in name.lower()]
+        graphs = [] if self.graph.batch is None or ":" in text else map(str, range(self.graph.num_graphs))
+        found = [name for name in (graphs or self.names) if text in name.lower()]
         return sorted(found, key=lambda name: (not name.lower().startswith(text), len(name), name))[:limit]
 
     def neighbourhood(self, node: int, hops: int) -> Neighbourhood:
-        """The nodes within ``hops`` hops of a node, at most ``MOST_NODES`` of them."""
-        if not 1 <= hops <= MOST_HOPS:
+        """The nodes within ``hops`` hops of a node, or all of its graph (``WHOLE``), at most ``MOST_NODES`` of them."""
+        is_whole = hops == WHOLE and self.graph.batch is not None
+        if not is_whole and not 1 <= hops <= MOST_HOPS:
             raise ValueError(f"{hops} hops cannot be shown: choose 1 to {MOST_HOPS}")
         with self._turn():
             return self._neighbourhood(node, hops)
@@ -81,6 +100,8 @@ class Session:
     def size(self, node: int, hops: int) -> int:
         """The number of nodes within ``hops`` hops of a node, drawn or not."""
         around = self.neighbourhood(node, hops)
+        if hops == WHOLE and self.graph.batch is not None:
+            return int((self.graph.batch == self.graph.batch[node]).sum())
         return len((neighbourhood(self.graph, node, hops) if around.truncated else around).nodes)
 
     def influence(self, number: int, node: int) -> Influence:
@@ -96,25 +117,24 @@ class Session:
         with self._computing():
             return edge_attention(subject.run.model, subject.inputs, target, source)
 
+    def row(self, node: int) -> int:
+        """The row of the labels that says something of a node."""
+        return row_of(self.graph, node)
+
+    def node_of(self, row: int) -> int:
+        """The node that stands for a row: itself, or the one of a graph with the most neighbours."""
+        return row if self.graph.batch is None else middle_of(self.graph, row)
+
+    def row_name(self, row: int) -> str:
+        return self.names[row] if self.graph.batch is None else str(row)
+
     def disagreements(self) -> np.ndarray:
-        """Nodes for which the two runs predict different classes; those that both are sure of come first."""
-        first, second = self.runs
-        nodes = np.flatnonzero(first.predicted != second.predicted)
-        return nodes[np.argsort(-np.minimum(*self.confidence)[nodes], kind="stable")]
+        """Nodes (or graphs) for which the two runs predict different things."""
+        return self.answers.disagreements()
 
     def mistakes(self) -> np.ndarray:
-        """Labelled nodes, except training nodes, that the first run gets wrong; the surest come first."""
-        subject = self.runs[0]
-        nodes = np.flatnonzero((self.graph.labels >= 0) & (subject.predicted != self.graph.labels) & ~subject.trained)
-        return nodes[np.argsort(-self.confidence[0][nodes], kind="stable")]
-
-    def confusion(self, number: int) -> np.ndarray:
-        """Counts of test nodes (all labelled ones if the split is unknown) by true and predicted class ``[C, C]``."""
-        split = self.splits[number]
-        nodes = np.flatnonzero(self.graph.labels >= 0) if split is None else split.test
-        counts = np.zeros((len(self.class_names), len(self.class_names)), dtype=np.int64)
-        np.add.at(counts, (self.graph.labels[nodes], self.runs[number].predicted[nodes]), 1)
-        return counts
+        """Nodes (or graphs) with labels, except those of training, that the first run gets wrong."""
+        return self.answers.mistakes()
 
     def warm_up(self) -> None:
         """Do what happens only once per process before the first click, not after it."""
@@ -149,6 +169,8 @@ class Session:
         return influence(subject.run.model, self.graph, node, inputs=subject.inputs)
 
     def _find_neighbourhood(self, node: int, hops: int) -> Neighbourhood:
+        if hops == WHOLE:
+            return whole_graph(self.graph, node, limit=MOST_NODES)
         return neighbourhood(self.graph, node, hops, limit=MOST_NODES)
 
 
@@ -160,14 +182,10 @@ def open_session(
     A run may be shown on a graph that it was not trained on only if that graph is named.
     """
     session = Session(*open_subjects(folders, graph, directed, data_dir, label))
-    for folder, split in zip(folders, session.splits, strict=True):
-        if split is None and graph is None:
+    for folder, subject in zip(folders, session.runs, strict=True):
+        if subject.split is None and graph is None:
             raise RunError(
                 f"{folder} was trained on other data than {session.graph.name}, or on a split of its own: "
                 f"write --graph {session.graph.name} to see it on that all the same"
             )
     return session
-
-
-def _split(graph: Graph, subject: Subject) -> Split | None:
-    return default_split(graph, subject.run.protocol, subject.run.seed) if subject.trained.any() else None

@@ -2,19 +2,20 @@
 (function () {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const PADDING = 18; // around a graph, as in page.py
-  const CLASSES = 16; // as many as explore.css has colours for; further classes use them again
+  const CLASSES = 16; // as in answers.py
 
+  // Classes have a colour each; all else is a number from 0 to 1 on a ramp, or missing.
   function backgrounds(colouring) {
-    if (colouring === "influence") {
-      const ramp = `mapData(level, 0, 1, ${colour("--influence-low")}, ${colour("--influence-high")})`;
-      return [{ selector: "node", style: { "background-color": ramp } }];
+    const fill = (selector, value) => ({ selector, style: { "background-color": value } });
+    if (colouring === "predicted" || colouring === "true") {
+      const known = Array.from({ length: CLASSES }, (_, number) =>
+        fill(`.${colouring}-${number}`, colour(`--class-${number}`)));
+      return [fill(`.${colouring}-unknown`, colour("--unknown")), ...known];
     }
-    const unknown = { selector: `.${colouring}-unknown`, style: { "background-color": colour("--unknown") } };
-    const known = Array.from({ length: 4 * CLASSES }, (_, number) => ({
-      selector: `.${colouring}-${number}`,
-      style: { "background-color": colour(`--class-${number % CLASSES}`) },
-    }));
-    return [unknown, ...known];
+    const field = colouring === "influence" ? "level" : colouring;
+    const high = colouring === "influence" ? "influence" : /^(error|wrong)_/.test(colouring) ? "error" : "value";
+    const ramp = `mapData(${field}, 0, 1, ${colour("--influence-low")}, ${colour(`--${high}-high`)})`;
+    return [fill("node", colour("--unknown")), fill(`node[${field}]`, ramp)];
   }
 
   function stylesheet(colouring, edge) {
@@ -36,14 +37,16 @@
     ];
   }
 
-  // Content is text, a list of contents, or an element as Dash writes it. Text stays text, whatever is in it.
+  // Content is text, a list of contents, or an element as Dash or drawings.py writes it. Text stays text, whatever is in it.
   function build(content) {
     if (content === null || content === undefined) return [];
     if (Array.isArray(content)) return content.flatMap(build);
     if (typeof content !== "object") return [document.createTextNode(content)];
     const { children, className, style = {}, ...attributes } = content.props;
-    const element = document.createElement(content.type);
-    if (className) element.className = className;
+    const element = content.namespace === "svg"
+      ? document.createElementNS("http://www.w3.org/2000/svg", content.type)
+      : document.createElement(content.type);
+    if (className) element.setAttribute("class", className);
     Object.entries(style).forEach(([name, value]) => element.style.setProperty(name, value));
     Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
     element.append(...build(children));
@@ -73,7 +76,7 @@
 
   // What a button brings up may be out of sight, and the button itself is replaced: go where the news is.
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest("button[data-node], button[data-target]");
+    const button = target.closest("[data-node], [data-target]");
     if (!button) return;
     const { node, target: to, source: from } = button.dataset;
     node === undefined ? chooseEdge({ to, from }) : chooseNode({ node });
