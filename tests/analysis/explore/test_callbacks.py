@@ -172,7 +172,7 @@ def test_a_graph_is_drawn_whole(browser: Chrome, serve: Callable[[Session], str]
     assert "Choose a graph" in page.text("facts")
     page.search("9")
     page.wait(lambda: page.text("facts").startswith("Node 9:0\n"))
-    size = int((session.graph.batch == 9).sum())
+    size = int(np.count_nonzero(session.graph.batch == 9))
     page.wait(lambda: len([one for one in page.graph_elements() if one.startswith("node-")]) == size)
     assert f"all {size} nodes of its graph" in page.text("facts")
     page.search("40")

@@ -74,3 +74,12 @@ def test_graphs_are_all_listed(made: Callable[..., Session]) -> None:
 def test_another_graph_says_that_its_split_is_not_known(ring: Path, ring_run: Path) -> None:
     session = open_session([ring_run], str(ring), directed=False, data_dir=None)  # trained with directed edges
     assert "Of 10 labelled nodes. Which of them it was trained on is not known" in page_text(quality_panel(session, 0))
+
+
+def test_a_run_of_an_older_version_is_measured_again(
+    made: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = made("multiclass")
+    before = page_text(quality_panel(session, 0)[1])
+    monkeypatch.setattr(session.runs[0].run, "measures", {})
+    assert page_text(quality_panel(session, 0)[1]) == before

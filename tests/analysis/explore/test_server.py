@@ -331,8 +331,12 @@ def test_a_computation_does_not_hold_up_the_end(app: Dash, session: Session, mon
 
 
 def test_an_interrupt_ends_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(**_: object) -> None:
-        raise KeyboardInterrupt
+    loop = wasyncore.loop
+
+    def interrupt(**settings: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        loop(**settings)  # the servers of other tests
 
     monkeypatch.setattr(wasyncore, "loop", interrupt)
     server.serve(session, port=0)  # a socket left open would be a ResourceWarning

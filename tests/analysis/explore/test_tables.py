@@ -3,13 +3,15 @@
 import numpy as np
 
 from justjump.analysis.explore.tables import measures_by_column, measures_by_part
+from justjump.train.measures import Values
 from page_text import page_text
 
 
 def test_parts_are_columns() -> None:
-    labels, exact = np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]])
-    shown = page_text(measures_by_part("regression", {"training": (labels, exact), "test": (labels, exact + 1)}))
-    assert shown == "training test MAE 0.000 1.000 RMSE 0.000 1.000 R2 1.000 -3.000"
+    good: Values = {"mae": 0.5, "rmse": 1234.5, "r2": 1.0}
+    none: Values = {"mae": None, "rmse": None, "r2": None}
+    shown = page_text(measures_by_part("regression", {"training": good, "test": none}))
+    assert shown == "training test MAE 0.500 - RMSE 1,234 - R2 1.000 -"
 
 
 def test_labels_are_rows_with_the_number_of_known_ones() -> None:

@@ -9,7 +9,9 @@ from justjump.analysis.explore.answers import Content
 from justjump.analysis.explore.panels import row_button
 from justjump.analysis.explore.session import Session
 from justjump.analysis.explore.tables import measures_by_part
+from justjump.train.measures import measure
 
+ROLES = {"train": "training", "val": "validation", "test": "test"}
 LISTED = 50  # number of nodes in the list of disagreements
 LISTED_GRAPHS = 500
 
@@ -33,13 +35,17 @@ def quality_panel(session: Session, number: int) -> list[Content]:
     if split is None:
         count = int(session.graph.labelled.sum())
         line = f"Of {count:,} labelled {unit}s. Which of them it was trained on is not known: this is another graph."
-        parts = {f"labelled {unit}s": session.graph.labelled}
+        parts = {f"labelled {unit}s": measure(session.graph.task, labels, subject.probability)}
     else:
-        parts = {"training": split.train, "validation": split.val, "test": split.test}
-        parts = {role: rows for role, rows in parts.items() if len(rows)}
-        line = ", ".join(f"{len(rows):,} {role} {unit}s" for role, rows in parts.items())
-    values = {role: (labels[rows], subject.probability[rows]) for role, rows in parts.items()}
-    table = measures_by_part(session.graph.task, values)
+        parts, sizes = {}, []
+        for role, name in ROLES.items():
+            rows = getattr(split, role)
+            if len(rows):
+                sizes.append(f"{len(rows):,} {name} {unit}s")
+                known = subject.run.measures.get(role)  # runs of older versions have none
+                parts[name] = known or measure(session.graph.task, labels[rows], subject.probability[rows])
+        line = ", ".join(sizes)
+    table = measures_by_part(session.graph.task, parts)
     return [html.P(line), table, *session.answers.details(number)]
 
 

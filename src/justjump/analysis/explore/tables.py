@@ -9,14 +9,13 @@ from dash import html
 
 from justjump.analysis.explore.answers import Content
 from justjump.data.labels import Task
-from justjump.train.measures import WORDS, is_share, measure, measures_of
+from justjump.train.measures import WORDS, Values, is_share, measure, measures_of
 from justjump.train.show import shown_value
 
 
-def measures_by_part(task: Task, parts: dict[str, tuple[np.ndarray, np.ndarray]]) -> Content:
-    """All measures of a task, with a column for each part: its labels and predictions."""
-    found = [measure(task, labels, predicted) for labels, predicted in parts.values()]
-    rows = [[WORDS[name], *(shown(name, values[name]) for values in found)] for name in measures_of(task)]
+def measures_by_part(task: Task, parts: dict[str, Values]) -> Content:
+    """All measures of a task, with a column for each part."""
+    rows = [[WORDS[name], *(shown(name, values[name]) for values in parts.values())] for name in measures_of(task)]
     return _table(["", *parts], rows)
 
 
