@@ -8,7 +8,7 @@ from justjump.registration import register_operations
 
 if TYPE_CHECKING:
     from justjump.data import Graph, load, read_graph
-    from justjump.estimator import DNAClassifier
+    from justjump.estimator import DNAClassifier, DNARegressor
     from justjump.nn import DNAConv, ModelConfig, NodeClassifier
     from justjump.ops import Adjacency
     from justjump.train import Protocol, Run, fit
@@ -19,6 +19,7 @@ __all__ = [
     "Adjacency",
     "DNAClassifier",
     "DNAConv",
+    "DNARegressor",
     "Graph",
     "ModelConfig",
     "NodeClassifier",
@@ -33,7 +34,7 @@ _lazy = lazy_names(
     "justjump",
     {
         "data": ["Graph", "load", "read_graph"],
-        "estimator": ["DNAClassifier"],
+        "estimator": ["DNAClassifier", "DNARegressor"],
         "nn": ["DNAConv", "ModelConfig", "NodeClassifier"],
         "ops": ["Adjacency"],
         "train": ["Protocol", "Run", "fit"],

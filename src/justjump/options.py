@@ -5,6 +5,7 @@ An option is a field of a dataclass: its type, its default and its help stand be
 
 import difflib
 import inspect
+from collections.abc import Iterable
 from dataclasses import Field, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -81,9 +82,7 @@ def changed(values: T, options: dict[str, Any], *kinds: Any) -> T:
     names = [one.name for kind in kinds for one in fields(kind)]
     for name in options:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
-            raise TypeError(f"there is no option {name!r}: {hint}")
+            raise TypeError(f"there is no option {name!r}: {unknown_option(name, names)}")
     own = {one.name for one in fields(values)}  # type: ignore[arg-type]
     return replace(values, **{name: value for name, value in options.items() if name in own})  # type: ignore[type-var]
 
@@ -96,14 +95,31 @@ def command_options(kind: Any) -> list[Field[Any]]:
 def documented(kind: type[T]) -> type[T]:
     """Write the help of each field into the docstring of a dataclass."""
     lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:"]
+    kind.__doc__ = "\n".join(lines + [f"    {name}: {text}" for name, text in helps(kind).items()])
+    return kind
+
+
+def helps(kind: Any) -> dict[str, str]:
+    """The help of each field of a dataclass, with the choices that it has."""
     types = get_type_hints(kind)
-    for one in fields(kind):  # type: ignore[arg-type]
+    found = {}
+    for one in fields(kind):
         text = one.metadata["help"]
         if get_origin(types[one.name]) is Literal:
             text = f"{text.rstrip('.')} ({', '.join(f'``{choice!r}``' for choice in get_args(types[one.name]))})."
-        lines.append(f"    {one.name}: {text}")
-    kind.__doc__ = "\n".join(lines)
-    return kind
+        found[one.name] = text
+    return found
+
+
+def unknown_option(name: str, names: Iterable[str]) -> str:
+    """What to do about the name of an option that does not exist.
+
+    >>> unknown_option("layrs", ["layers", "heads"]), unknown_option("colour", ["layers", "heads"])
+    ('did you mean layers?', 'choose from layers, heads')
+    """
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
 
 
 def check_types(options: Any) -> None:

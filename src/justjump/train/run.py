@@ -17,6 +17,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import restored
 from justjump.train import saved
 from justjump.train.errors import RunError, first_line
+from justjump.train.hub import HubMethods
 from justjump.train.inputs import prepare
 from justjump.train.measures import SCORE, WORDS, Values
 from justjump.train.objective import Objective
@@ -52,7 +53,7 @@ class Prediction(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Run:
+class Run(HubMethods):
     """One trained network, with the settings that made it and how good it is.
 
     Attributes:
@@ -191,9 +192,8 @@ def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -
 
 def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run, but for its network, from what JSON keeps of them."""
-    fields = {
-        name: value for name, value in values.items() if name not in ("config", "num_features", "outputs", DIGEST)
-    }
+    others = ("config", "num_features", "outputs", "estimator", DIGEST)
+    fields = {name: value for name, value in values.items() if name not in others}
     try:
         task, names = values.get("task", "multiclass"), len(values["class_names"])
         fields["objective"] = Objective.from_dict(task, names, values.get("outputs", {}))

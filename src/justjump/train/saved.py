@@ -94,6 +94,7 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
     "notes": (_texts, "a list of texts"),
     "outputs": (lambda value: isinstance(value, dict), "an object"),
     "preprocessing": (lambda value: isinstance(value, dict), "an object"),
+    "estimator": (lambda value: isinstance(value, dict), "an object"),
 }
 
 

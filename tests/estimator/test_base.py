@@ -1,0 +1,105 @@
+"""What scikit-learn asks of every estimator, and what both of ours share."""
+
+import pickle
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from justjump import DNAClassifier, DNARegressor
+from justjump.data import DataError
+from made_graphs import made_graph, made_graphs
+
+# Without dropout and with larger steps: scikit-learn's tables have 10 to 300 rows, and must be learned well.
+EASY: dict[str, Any] = {
+    **{"layers": 1, "hidden": 16, "heads": 2, "groups": 2, "learning_rate": 0.02, "patience": 30},
+    **{"dropout": 0.0, "input_dropout": 0.0, "attention_dropout": 0.0},
+}
+FAILS = {
+    "check_class_weight_classifiers": "class_weight is 'none' or 'balanced': classes cannot be weighted one by one"
+}
+
+
+def expected_failures(estimator: object) -> dict[str, str]:
+    return FAILS if isinstance(estimator, DNAClassifier) else {}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [DNAClassifier(**EASY), DNARegressor(**EASY)], expected_failed_checks=expected_failures, xfail_strict=True
+)
+def test_scikit_learn_checks(estimator: object, check: Any) -> None:
+    check(estimator)
+
+
+def test_a_grid_search_over_a_table(small: dict[str, Any], rows: np.ndarray) -> None:
+    search = GridSearchCV(DNAClassifier(**small), {"learning_rate": [1e-6, 0.05]}, cv=2).fit(rows, np.arange(60) % 3)
+    assert search.best_params_ == {"learning_rate": 0.05}
+    assert search.best_score_ > 0.9
+
+
+def test_a_pipeline_over_a_table(small: dict[str, Any], rows: np.ndarray) -> None:
+    model = make_pipeline(StandardScaler(), DNARegressor(**small)).fit(rows, rows[:, 0])
+    assert model.score(rows, rows[:, 0]) > 0.8
+
+
+def test_four_fifths_of_a_table_train(small: dict[str, Any], rows: np.ndarray) -> None:
+    model = DNARegressor(**small).fit(rows, rows[:, 0])
+    assert [len(part) for part in (model.split_.train, model.split_.val, model.split_.test)] == [48, 12, 0]
+    model.set_params(fractions=(0.5, 0.25, 0.25)).fit(rows, rows[:, 0])
+    assert [len(part) for part in (model.split_.train, model.split_.val, model.split_.test)] == [30, 15, 15]
+    with pytest.raises(DataError, match=r"2 labelled nodes are too few for a share of 0.2 val nodes"):
+        model.set_params(fractions=None).fit(rows[:2], rows[:2, 0])
+
+
+def test_a_table_is_trained_without_a_word(
+    small: dict[str, Any], rows: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = DNARegressor(**small).fit(1e6 * rows, rows[:, 0])
+    assert "standardised" in model.run_.preprocessing.describe()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("dump", [pickle, joblib])
+def test_a_fitted_one_can_be_pickled(small: dict[str, Any], dump: Any, tmp_path: Any) -> None:
+    graph = made_graph("regression", nodes=60)
+    model = DNARegressor(**small).fit(graph)
+    with (tmp_path / "model").open("wb") as file:
+        dump.dump(model, file)
+    with (tmp_path / "model").open("rb") as file:
+        again = dump.load(file)
+    assert np.array_equal(again.predict(graph), model.predict(graph))
+    assert again.score(graph) == model.score(graph)
+    assert clone(again).get_params() == model.get_params()
+
+
+def test_whole_graphs(small: dict[str, Any]) -> None:
+    graphs = made_graphs(40)
+    model = DNAClassifier(**small, readout="sum").fit(graphs)
+    assert model.predict(graphs).shape == (40,)
+    assert model.score(graphs) == pytest.approx(model.run_.test_accuracy)
+
+
+def test_random_states(small: dict[str, Any], rows: np.ndarray) -> None:
+    seeds = [DNARegressor(**small, random_state=one)._seed() for one in (3, np.int64(3), np.random.RandomState(0))]
+    assert seeds[:2] == [3, 3]
+    assert seeds[2] == np.random.RandomState(0).randint(2**31)
+    assert DNARegressor(**small, random_state=None).fit(rows, rows[:, 0]).run_.seed >= 0
+
+
+def test_labels_have_one_place(small: dict[str, Any], rows: np.ndarray) -> None:
+    graph = made_graph("multiclass", nodes=60)
+    with pytest.raises(TypeError, match="the labels of a graph are in it: leave y out of DNAClassifier.fit"):
+        DNAClassifier(**small).fit(graph, graph.labels)
+    with pytest.raises(TypeError, match="leave y out of DNAClassifier.score"):
+        DNAClassifier(**small).fit(graph).score(graph, graph.labels)
+    with pytest.raises(ValueError, match="DNARegressor.fit requires y"):
+        DNARegressor().fit(rows)
+    with pytest.raises(ValueError, match="DNARegressor.score requires y"):
+        DNARegressor(**small).fit(rows, rows[:, 0]).score(rows)
