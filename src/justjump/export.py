@@ -43,7 +43,7 @@ def to_onnx(model: nn.Module, inputs: Sequence[Tensor], path: Path | str) -> Non
     """Write an ONNX file of a layer or network for any number of nodes and edges, without dropout.
 
     Its inputs are ``x``, ``edge_index`` and, where the example has it, ``edge_weight``; its output is ``out``. It has
-    operations of ONNX alone, so no justjump is needed to run it. It does not check that the nodes of the edges are there.
+    operations of ONNX alone, so it runs without justjump. It does not check that the nodes of the edges are there.
 
     Args:
         model: a layer or a network

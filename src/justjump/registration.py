@@ -1,7 +1,7 @@
 """torch knows the operations as soon as ``justjump`` and ``torch`` are imported, in either order.
 
-A program that was exported with them loads after ``import justjump`` alone. ``import justjump`` does not import torch for
-it, because the help of the command would wait for that.
+A program that was exported with them loads after ``import justjump`` alone. It does not import torch, because the help
+of the command would wait for it.
 """
 
 import sys

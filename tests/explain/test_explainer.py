@@ -1,4 +1,4 @@
-"""PyG's Explainer on our layers: the same gradients of masks as on PyG's own, the right edge, and nothing left behind."""
+"""PyG's Explainer on our layers: the gradients of masks that PyG's layers give, the right edge, nothing left behind."""
 
 import copy
 from typing import Any

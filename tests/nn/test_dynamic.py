@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from helpers import assert_same, gradients, random_graph
-from justjump.nn import DNAConv, GATConv, GCNConv, ModelConfig, NodeClassifier
+from justjump.nn import DNA, GAT, GCN, DNAConv, GATConv, GCNConv, ModelConfig, NodeClassifier
 from justjump.nn.config import Model
 from justjump.ops import Adjacency, History, SparseMatrix, native, without_native
 
@@ -23,11 +23,12 @@ def classifier(model: Model) -> NodeClassifier:
 
 def networks() -> list[nn.Module]:
     layers = [DNAConv(8, 4, 4), DNAConv(8, 4, 1, flow="target_to_source"), GATConv(8, 2, 4, 2), GCNConv(8, 8, 2)]
-    return [*layers, *map(classifier, get_args(Model))]
+    stacks = [stack(8, 8, 2, out_channels=8, groups=2) for stack in (DNA, GCN, GAT)]
+    return [*layers, *map(classifier, get_args(Model)), *stacks]
 
 
 def name(network: nn.Module) -> str:
-    return network.config.model if isinstance(network, NodeClassifier) else repr(network)
+    return network.config.model if isinstance(network, NodeClassifier) else repr(network).split("\n")[0]
 
 
 every_network = pytest.mark.parametrize("network", networks(), ids=name)

@@ -18,9 +18,9 @@ from justjump.ops import Adjacency
 class Explainer(explain.Explainer):  # type: ignore[misc]
     """PyG's ``Explainer``, with the same arguments, for networks with layers of justjump.
 
-    All of its algorithms and metrics that work with node and edge masks do so here. An edge mask multiplies the messages
-    along an edge in all layers, after normalisation or softmax. The self-loops that a layer adds are not masked, as in
-    PyG. A network is the same after an explanation as before it, also after an error: weights, their gradients, and
+    Its algorithms and metrics that work with node and edge masks do so here. An edge mask multiplies the messages along
+    an edge in all layers, after normalisation or softmax. The self-loops that a layer adds are not masked, as in PyG.
+    A network is the same after an explanation as before it, also after an error: its weights, their gradients, and
     whether each part is in training mode.
 
     >>> from justjump.nn import ModelConfig, NodeClassifier

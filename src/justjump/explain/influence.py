@@ -22,7 +22,9 @@ class Influence(ExplainerAlgorithm):  # type: ignore[misc]
         edge\_mask_e \propto \sum_o \left| \frac{\partial \, out_o}{\partial m_e} \right|
 
     over all outputs o of the rows in ``index``, where :math:`m_{w,f} = 1` multiplies feature f of node w, and
-    :math:`m_e = 1` the messages along edge e in all layers. A feature that is 0 has no influence. The derivatives are exact, so the same network gives the same explanation, and nothing is learned. Each mask holds
+    :math:`m_e = 1` the messages along edge e in all layers. A feature that is 0 has no influence.
+
+    The derivatives are exact, so the same network gives the same explanation, and nothing is learned. Each mask holds
     shares: it sums to 1, or is 0 where nothing has any influence. It takes one pass backwards per output.
 
     >>> from justjump.explain import Explainer
@@ -74,8 +76,8 @@ def _influence(outputs: Tensor, *inputs: Tensor) -> list[Tensor]:
         for total, grad in zip(totals, found, strict=True):
             if grad is None:
                 raise ValueError(
-                    "the output does not depend on the features and the edge mask: explain a network with justjump.explain."
-                    "Explainer, or leave out the mask that plays no part (edge_mask_type=None)"
+                    "the output does not depend on the features or on the edge mask: explain a network with "
+                    "justjump.explain.Explainer, or leave out the mask that plays no part (edge_mask_type=None)"
                 )
             total += grad.abs()
     return totals

@@ -48,7 +48,7 @@ class Layers(nn.Module):
         former = history.newest
         h = conv(history if isinstance(conv, DNAConv) else former, adj)
         # The rows of the targets, where the graph has fewer of them than sources.
-        history.append_rows(self.after(t, h, former[: len(h)], **context))
+        history.append_rows(self.after(t, h, former[: h.size(0)], **context))
 
     def is_relu(self, t: int) -> bool:
         """Whether ReLU is all that follows layer t."""

@@ -276,8 +276,10 @@ class Adjacency(SparseMatrix):
             raise ValueError(f"nodes is {kind}, expected node numbers [n] or a mask [{self.num_nodes}]")
         if len(nodes):
             check_nodes("nodes", nodes, self.num_nodes)
+        from justjump.ops.slice import Slice  # a graph of its own kind, built on this one
+
         with torch.inference_mode(False):  # it must serve training, too
-            return _Slice.of(self, nodes)
+            return Slice.of(self, nodes)
 
     def flipped(self) -> Adjacency:
         """The graph with every edge reversed."""
@@ -310,75 +312,6 @@ class Adjacency(SparseMatrix):
     def __repr__(self) -> str:
         toward = "" if self.nodes is None else f", toward={len(self.nodes)}"
         return f"Adjacency(num_nodes={self.num_nodes}, num_edges={self.num_edges}{toward})"
-
-
-class _Slice(Adjacency):
-    """The edges to some nodes of a graph; the weights are those of the whole graph."""
-
-    nodes: Tensor
-    _whole: Adjacency
-    _edges: Tensor
-
-    @classmethod
-    def of(cls, whole: Adjacency, nodes: Tensor) -> _Slice:
-        wanted = torch.zeros(whole.num_nodes, dtype=torch.bool, device=whole.device)
-        wanted[nodes] = True
-        edges = wanted[whole.target].nonzero()[:, 0]
-        count = torch.diff(whole.rowptr) * wanted
-        rowptr = torch.cat([whole.rowptr.new_zeros(1), count.cumsum(0).to(whole.rowptr.dtype)])
-        part = cls.__new__(cls)
-        part._set(whole.shape, rowptr, whole.col[edges], None if whole.weight is None else whole.weight[edges])
-        part._whole, part.nodes, part.aggregate, part._edges = whole, nodes, whole.aggregate, edges
-        return part
-
-    @property
-    def whole(self) -> Adjacency:
-        return self._whole
-
-    @property
-    def order(self) -> Tensor | None:
-        order = self.whole.order
-        return None if order is None else order.to(self.col.dtype)
-
-    @property
-    def edge_id(self) -> Tensor:
-        return self.whole.edge_id[self._edges]
-
-    def with_self_loops(self) -> Adjacency:
-        whole = self.whole.with_self_loops()
-        if whole is self.whole:
-            return self
-        if "looped" in self._derived and self._derived["looped"].whole is whole:
-            return self._derived["looped"]
-        looped = whole.toward(self.nodes)
-        if self._keeps:
-            self._derived["looped"] = looped
-        return looped
-
-    def normalized(self, aggregate: Aggregate = "gcn", dtype: torch.dtype = torch.float32) -> Adjacency:
-        whole = self.whole.normalized(aggregate, dtype)
-        if whole is self.whole:
-            return self
-        if (aggregate, dtype) in self._derived and self._derived[aggregate, dtype].whole is whole:
-            return self._derived[aggregate, dtype]
-        assert whole.weight is not None
-        part = _Slice.__new__(_Slice)
-        part._set(self.shape, self.rowptr, self.col, whole.weight[self._edges])
-        part._structure = self._structure
-        part._whole, part.nodes, part.aggregate, part._edges = whole, self.nodes, aggregate, self._edges
-        if self._keeps:
-            self._derived[aggregate, dtype] = part
-        return part
-
-    def toward(self, nodes: Tensor | Sequence[int]) -> Adjacency:
-        """The slice of the whole graph toward other nodes."""
-        return self.whole.toward(nodes)
-
-    def flipped(self) -> Adjacency:
-        raise ValueError("the edges to some nodes cannot be reversed: reverse the whole graph, then take toward(nodes)")
-
-    def to(self, device: torch.device | str) -> Adjacency:
-        return self.whole.to(device).toward(self.nodes.to(device))
 
 
 def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor, target: Tensor | None = None) -> Tensor:

@@ -33,12 +33,12 @@ def is_traced(*inputs: Any) -> bool:
 
 def is_scripted() -> bool:
     """Whether ``torch.jit.trace`` is at work."""
-    return bool(_jit())
+    return not torch.compiler.is_compiling() and bool(_jit())
 
 
 def is_transformed() -> bool:
     """Whether a transform of ``torch.func`` is at work."""
-    return bool(_functorch())
+    return not torch.compiler.is_compiling() and bool(_functorch())
 
 
 def _refuse_tangents(inputs: Sequence[Any]) -> None:

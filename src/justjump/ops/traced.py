@@ -1,9 +1,9 @@
 """A graph whose edges are an input of a compiled or exported program.
 
-While torch traces a program, the values of ``edge_index`` are not known, and no size may depend on them. So sorting is an
-operation of the program, and what a self-loop needs is reserved for each node: E + N edges. Where ``edge_index`` holds
-self-loops already, there are fewer edges. ``rowptr`` ends with the last edge, and what follows it is *room*: it has weight
-0, and its two ends are those of a loop that was there before.
+While torch traces a program, the values of ``edge_index`` are not known, and no size may depend on them. So sorting is
+an operation of the program, and each node has a place for its self-loop: E + N edges. Where ``edge_index`` holds
+self-loops already, there are fewer edges. ``rowptr`` ends with the last edge, and what follows it is *room*: it has
+weight 0, and its two ends are those of a loop that was there before.
 
 The same serves tensors on ``meta``, which have no values at all.
 """
@@ -159,7 +159,7 @@ class TracedAdjacency(Adjacency):
 
     def toward(self, nodes: Tensor | Sequence[int]) -> NoReturn:
         raise ValueError(
-            "toward(nodes) needs the values of edge_index, which are not known while torch traces: take the rows of the "
+            "toward(nodes) needs the values of edge_index, which are not known while torch traces: take rows of the "
             "output instead, or give the program a graph that was sliced before"
         )
 
@@ -171,7 +171,7 @@ class TracedAdjacency(Adjacency):
 
 
 def sort_edges(edge_index: Tensor, num_nodes: int, loops: bool) -> Sorted:
-    """By the operation that checks the nodes, which the kernels must trust; where they do not serve, by PyTorch alone."""
+    """By an operation that checks the nodes, which the kernels trust; where these do not serve, by PyTorch alone."""
     if native.available() and edge_index.device.type == "cpu":
         return Sorted(*sort_checked(edge_index, num_nodes, loops))
     return sort_plainly(edge_index, num_nodes, loops)
