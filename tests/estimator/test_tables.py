@@ -90,6 +90,7 @@ def test_numbers() -> None:
     ("y", "task", "message"),
     [
         ([0.5, 1.5], "auto", "Unknown label type: continuous"),
+        ([0, np.inf], "auto", "y must hold classes, got infinity"),
         ([[0, 2], [1, 1]], "auto", "the columns of y must hold 0 and 1, got 2"),
         ([None, None], "auto", "y has no labels"),
         ([0, 1], "multilabel", "several columns of 0 and 1, got one column"),

@@ -117,7 +117,7 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | Path) -> None:
         """Write the run and the parameters into a folder: ``run.json``, ``model.safetensors``, ``split.safetensors``.
 
-        :meth:`justjump.Run.load` and the command ``justjump predict`` read it, too.
+        :meth:`justjump.train.Run.load` and the command ``justjump predict`` read it, too.
         """
         run, names = self._fitted(), getattr(self, "feature_names_in_", None)
         seed = self.random_state if self.random_state is None or isinstance(self.random_state, Integral) else run.seed

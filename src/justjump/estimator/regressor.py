@@ -37,9 +37,9 @@ class DNARegressor(RegressorMixin, DNAEstimator):  # type: ignore[misc]
     _tasks = ("regression",)
 
     def predict(self, X: Graph | str | Any) -> np.ndarray:
-        """The number of every node, float64 ``[N]``, or ``[N, K]`` for several targets."""
+        """The number of every node, float32 ``[N]``, or ``[N, K]`` for several targets."""
         graph = self._graph(X)
-        found = self.run_.predict(graph).classes.astype(np.float64)
+        found = self.run_.predict(graph).classes
         return found[:, 0] if found.shape[1] == 1 else found
 
     def score(self, X: Graph | str | Any, y: Any = None, nodes: np.ndarray | None = None) -> float:

@@ -72,6 +72,8 @@ def class_labels(y: Any, task: str = "auto", classes: np.ndarray | None = None) 
         return labels, np.arange(len(labels.names)) if columns is None else np.array(labels.names)
 
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise DataError("y must hold classes, got infinity")
     known = ~_is_missing(y)
     if not known.any():
         raise DataError("y has no labels: all of its values are missing")
