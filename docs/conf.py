@@ -42,7 +42,10 @@ exclude_patterns = [".*", "build", "dist", "runs", "**/.ipynb_checkpoints"]
 # no network.
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(torch|torch_geometric|np|numpy|scipy|pathlib|collections|typing|matplotlib|pandas|sklearn)\..*"),
+    (
+        r"py:.*",
+        r"(torch|torch_geometric|np|numpy|scipy|pathlib|collections|typing|matplotlib|pandas|pd|sklearn|huggingface_hub)\..*",
+    ),
     (
         r"py:.*",
         r"(Tensor|Path|Data|Any|Literal|nn\.Module|csr_matrix|Figure|Axes|DataFrame|JumpingKnowledge|Callable|Sequence)",
