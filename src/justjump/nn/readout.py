@@ -39,7 +39,7 @@ class Readout(nn.Module):
             self.gate.reset_parameters()
 
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int | None = None) -> Tensor:
-        graphs = count_graphs(batch, len(x), num_graphs)
+        graphs = count_graphs(batch, x.size(0), num_graphs)
         if self.gate is not None:
             x = x * segment_softmax(self.gate(x), batch, graphs)
         if self.kind == "max":
@@ -47,7 +47,7 @@ class Readout(nn.Module):
         total = x.new_zeros(graphs, x.size(1)).index_add(0, batch, x)
         if self.kind != "mean":
             return total
-        nodes = torch.zeros(graphs, dtype=x.dtype, device=x.device).index_add(0, batch, x.new_ones(len(x)))
+        nodes = torch.zeros(graphs, dtype=x.dtype, device=x.device).index_add(0, batch, x.new_ones(x.size(0)))
         return total / nodes.clamp(min=1)[:, None]
 
     def __repr__(self) -> str:

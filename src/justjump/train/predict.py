@@ -2,9 +2,10 @@
 
 import csv
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-from justjump.data import Graph
+from justjump.data import DataError, Graph
 from justjump.data.splits import ROLES
 from justjump.files import replace_file
 from justjump.train.inputs import data_hash
@@ -45,7 +46,12 @@ def predict(run: Run, graph: Graph, output: Path) -> None:
 
 def _roles(run: Run, graph: Graph, count: int) -> list[str] | None:
     """The part of each node in the split of the run; None for another graph."""
-    if run.split is None or data_hash(run.with_own_features(graph), run.split) != run.data_hash:
+    if run.split is None:
+        return None
+    own = run.with_own_features(graph)
+    with suppress(DataError):  # the labels of another graph may not go with the task
+        own = own.with_task(run.task)
+    if data_hash(own, run.split) != run.data_hash:
         return None
     role = [""] * count
     for name in ROLES:

@@ -90,7 +90,10 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
     "task": (lambda value: value in TASKS, f"one of {', '.join(TASKS)}"),
     "measures": (_measures, "numbers by their names for train, val and test"),
     "confusion": (lambda value: value is None or _rows(value, _whole(0)), "null or rows of counts"),
-    "calibration": (lambda value: value is None or _rows(value, _number), "null or rows of numbers"),
+    "calibration": (
+        lambda value: value is None or (_rows(value, _number) and all(len(row) == 3 for row in value)),
+        "null or rows of three numbers",
+    ),
     "notes": (_texts, "a list of texts"),
     "outputs": (lambda value: isinstance(value, dict), "an object"),
     "preprocessing": (lambda value: isinstance(value, dict), "an object"),
