@@ -36,6 +36,17 @@ def tiny_graph() -> Graph:
 
 
 @cache
+def tiny_table() -> Graph:
+    """A graph with columns of several kinds and two numbers to predict for each node."""
+    nodes = ["a,red,2020-01-01,1.5,0.1,3", "b,,2020-02-03,,0.2,", "c,blue,,2.5e4,0.3,5", "d,red,2021-01-01,3,0.4,7"]
+    text = "\n".join(["id,colour,born,size,x,y", *nodes]) + "\n"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "nodes.csv").write_text(text)
+        Path(folder, "edges.csv").write_text("source,target\na,b\nb,c\nc,d\n")
+        return read_graph(folder, label=("x", "y"))
+
+
+@cache
 def tiny_inputs() -> tuple[Split, Inputs]:
     """What training takes from it, made once: most of the time would go into it."""
     return random_split(tiny_graph().labels, 0), prepare(tiny_graph())
@@ -79,7 +90,7 @@ def run(data: bytes, folder: Path) -> None:
     loaded = Run.load(folder)
     repr(loaded)
     json.dumps(loaded.settings)
-    loaded.predict(tiny_graph())
+    loaded.predict(tiny_graph() if loaded.feature_names is None else tiny_table())
 
 
 def _use(graph: Graph) -> None:

@@ -50,8 +50,9 @@ def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape
     if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
         bad = indices[(indices < 0) | (indices >= columns)][0]
         raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {bad}")
-    if data.dtype.kind == "f" and data.dtype.itemsize < 4:  # scipy has no matrices of float16
-        data = data.astype(np.float32)
+    # scipy has no matrices of float16, nor of the other byte order.
+    is_half = data.dtype.kind == "f" and data.dtype.itemsize == 2
+    data = data.astype(np.float32 if is_half else data.dtype.newbyteorder("="), copy=False)
     return csr_matrix((data, indices, indptr), shape=(rows, columns))
 
 
