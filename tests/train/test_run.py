@@ -53,6 +53,9 @@ def test_folder_without_a_run(tmp_path: Path) -> None:
         {"num_features": "many"},
         {"class_names": []},
         {"seed": None, "extra": 1},
+        {"task": "regression", "measures": {}},
+        {"outputs": {"temperature": 10**400}},
+        {"outputs": {"temperature": float("nan")}},
     ],
 )
 def test_changed_settings_are_refused(run: Run, tmp_path: Path, change: dict[str, object]) -> None:

@@ -13,6 +13,8 @@ from torch.nn import functional as F
 from justjump.data import Graph, Split
 from justjump.data.labels import Task
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -117,7 +119,9 @@ def fitted_temperature(objective: Objective, output: Tensor, labels: Tensor) -> 
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= _LARGEST  # so NaN is none either; numpy has no answer for whole numbers beyond 64 bits
 
 
 def _is_positive(value: Any) -> bool:

@@ -154,10 +154,10 @@ def read_values(folder: Path) -> dict[str, Any]:
     for name, (is_right, expected) in LATER.items():
         if name in values and not is_right(values[name]):
             raise RunError(f"{path} is damaged, {name} is {_short(values[name])}, expected {expected}: {REMEDY}")
-    if values.get("measures"):
-        task = values.get("task", "multiclass")
-        if any(values["measures"].get(role, {}).keys() != set(measures_of(task)) for role in ROLES):
-            raise RunError(f"{path} is damaged, measures must be those of a {task} task: {REMEDY}")
+    task, measures = values.get("task", "multiclass"), values.get("measures", {})
+    is_older = not measures and task == "multiclass"
+    if not is_older and any(measures.get(role, {}).keys() != set(measures_of(task)) for role in ROLES):
+        raise RunError(f"{path} is damaged, measures must be those of a {task} task: {REMEDY}")
     unknown = values.keys() - FIELDS.keys() - LATER.keys()
     if unknown:
         raise RunError(f"{path} is damaged, nothing is called {_short(min(unknown))}: {REMEDY}")
