@@ -28,7 +28,7 @@ _MEMORY_MB, _PATIENCE = 2048, 30  # of one case
 _SANITIZER = {"ASAN_OPTIONS": "malloc_context_size=0:quarantine_size_mb=8:max_malloc_fill_size=0"}
 
 
-def kernels(seconds: float, cases: int) -> int:
+def kernels(seconds: float, cases: int, seed: int) -> int:
     """libFuzzer ends at a finding: begin again until the time is over. Returns the number of findings."""
     own, found = FINDINGS / "kernels", FINDINGS / "corpus" / "kernels"
     for folder in (own, found):
@@ -40,7 +40,7 @@ def kernels(seconds: float, cases: int) -> int:
             break
         flags = [
             f"-max_total_time={int(left)}", f"-artifact_prefix={own}/", "-max_len=23", "-print_final_stats=1",
-            f"-rss_limit_mb={_MEMORY_MB}", f"-timeout={_PATIENCE}", f"-seed={restart + 1}",
+            f"-rss_limit_mb={_MEMORY_MB}", f"-timeout={_PATIENCE}", f"-seed={seed + restart}",
             "-reload=0", "-entropic=0",  # weighing every edge of every case takes longer than the case
         ]  # fmt: skip
         flags += [f"-runs={cases - done}"] if cases else []
@@ -61,8 +61,9 @@ def kernels(seconds: float, cases: int) -> int:
     return len(kinds)
 
 
-def reader(target: str, seconds: float, cases: int) -> int:
+def reader(target: str, seconds: float, cases: int, seed: int) -> int:
     command = [sys.executable, str(HERE / "readers.py"), target, "--seconds", str(seconds), "--cases", str(cases)]
+    command += ["--seed", str(seed)]
     log = _log(target, command)
     lines = [line for line in log.splitlines() if line.startswith(f"{target}: ")]
     coverage = re.findall(r"cov: (\d+)", log)
@@ -71,7 +72,7 @@ def reader(target: str, seconds: float, cases: int) -> int:
     return sum("FINDING" in line for line in lines) + (not lines)
 
 
-def threads(seconds: float, cases: int) -> int:
+def threads(seconds: float) -> int:
     log = _log("threads", [str(BUILD / "fuzz" / "fuzz_threads"), str(seconds)])
     warnings = re.findall(r"WARNING: ThreadSanitizer.*|fuzz_threads: .*", log)
     jobs = re.findall(r"^threads: .*", log, re.MULTILINE)
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument(
         "--cases", type=int, default=0, help="end a target after so many cases; 0: when the time is over"
     )
+    parser.add_argument("--seed", type=int, default=1, help="another one for another million of cases")
     options = parser.parse_args()
     unknown = set(options.targets) - set(TARGETS)
     if unknown:
@@ -107,10 +109,12 @@ def main() -> None:
     findings = 0
     try:
         for target in options.targets:
-            if target in ("kernels", "threads"):
-                findings += (kernels if target == "kernels" else threads)(options.seconds, options.cases)
+            if target == "kernels":
+                findings += kernels(options.seconds, options.cases, options.seed)
+            elif target == "threads":
+                findings += threads(options.seconds)
             else:
-                findings += reader(target, options.seconds, options.cases)
+                findings += reader(target, options.seconds, options.cases, options.seed)
     except KeyboardInterrupt:
         sys.exit("stopped")
     print(f"{findings} findings" + (f": see {FINDINGS.relative_to(HERE.parent)}" if findings else ""))
