@@ -57,7 +57,7 @@ sanitize: $(VENV)/.test-installed  ## the kernel tests under the address and und
 	  PYTHONPATH=build/sanitized:tests $(BIN)/python scripts/sanitized_tests.py
 
 SECONDS ?= 60
-FUZZERS ?= kernels npz planetoid csv run threads
+FUZZERS ?= kernels npz planetoid csv parquet run threads
 FUZZ_CXX ?= $(firstword $(foreach version,14 15 16 17 18 19,$(shell command -v clang++-$(version))) clang++)
 
 fuzz: $(VENV)/.fuzz-installed  ## fuzz readers, kernels and threads: SECONDS=60 for each of FUZZERS="csv run ..."

@@ -172,7 +172,7 @@ def by_coverage(fuzzer: Fuzzer, seconds: float, cases: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", choices=["npz", "planetoid", "csv", "run"])
+    parser.add_argument("target", choices=["npz", "planetoid", "csv", "parquet", "run"])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--cases", type=int, default=0, help="end after so many inputs; 0: when the time is over")
     parser.add_argument("--seed", type=int, default=1)

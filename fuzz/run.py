@@ -1,6 +1,6 @@
 """Run all fuzzers in turn for some seconds each, and print cases, coverage and findings.
 
-    python fuzz/run.py --seconds 60 kernels npz planetoid csv run threads
+    python fuzz/run.py --seconds 60 kernels npz planetoid csv parquet run threads
 
 What libFuzzer says goes to build/fuzz/<target>.log. The exit status is 1 if there are findings.
 """
@@ -20,7 +20,7 @@ from types import MappingProxyType
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "fuzz"
 FINDINGS = HERE / "findings"
-TARGETS = ("kernels", "npz", "planetoid", "csv", "run", "threads")
+TARGETS = ("kernels", "npz", "planetoid", "csv", "parquet", "run", "threads")
 MOST_RESTARTS = 20
 _MEMORY_MB, _PATIENCE = 2048, 30  # of one case
 # Of freed memory, the last 8 MB are watched, which is more than most cases take. A finding is run again by hand anyway:

@@ -16,6 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -164,6 +165,14 @@ def csv_seeds() -> dict[str, bytes]:
     }
 
 
+def parquet_seeds() -> dict[str, bytes]:
+    days = pd.to_datetime(["2020-01-31", None, "2021-01-01"])
+    nodes = pd.DataFrame({"id": ["a", "b", "c"], "label": ["x", "y", None], "size": [1.5, None, 2], "born": days})
+    nodes["colour"] = pd.Categorical(["red", None, "blue"])
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1, 2.5]})
+    return {"kinds": join({"nodes.parquet": nodes.to_parquet(), "edges.parquet": edges.to_parquet()})}
+
+
 def run_seeds() -> dict[str, bytes]:
     seeds = {}
     configs = {
@@ -209,7 +218,8 @@ def _stopped_state() -> bytes:
 
 def main() -> None:
     makers = {
-        "kernels": kernel_seeds, "npz": npz_seeds, "planetoid": planetoid_seeds, "csv": csv_seeds, "run": run_seeds,
+        "kernels": kernel_seeds, "npz": npz_seeds, "planetoid": planetoid_seeds, "csv": csv_seeds,
+        "parquet": parquet_seeds, "run": run_seeds,
     }  # fmt: skip
     for target, make in makers.items():
         folder = HERE / "corpus" / target

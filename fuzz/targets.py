@@ -72,7 +72,8 @@ def planetoid(data: bytes, folder: Path) -> None:
     _use(read_planetoid(folder, "tiny"))
 
 
-def csv(data: bytes, folder: Path) -> None:
+def tables(data: bytes, folder: Path) -> None:
+    """CSV or Parquet files, by their names."""
     for name, content in parts.split(data).items():
         (folder / name).write_bytes(content)
     _use(read_graph(folder))
@@ -101,7 +102,13 @@ def _use(graph: Graph) -> None:
         preprocessing.apply(graph.features)
 
 
-TARGETS: dict[str, Callable[[bytes, Path], None]] = {"npz": npz, "planetoid": planetoid, "csv": csv, "run": run}
+TARGETS: dict[str, Callable[[bytes, Path], None]] = {
+    "npz": npz,
+    "planetoid": planetoid,
+    "csv": tables,
+    "parquet": tables,
+    "run": run,
+}
 
 
 def attempt(target: str, data: bytes) -> str:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FUZZ = ROOT / "fuzz"
 KERNELS = ROOT / "build" / "fuzz" / "fuzz" / "fuzz_kernels"
-READERS = ("npz", "planetoid", "csv", "run")
+READERS = ("npz", "planetoid", "csv", "parquet", "run")
 
 pytestmark = pytest.mark.skipif(not FUZZ.is_dir(), reason="the fuzzers come with a checkout, not with the package")
 
