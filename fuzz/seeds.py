@@ -65,6 +65,8 @@ def kernel_seeds() -> dict[str, bytes]:
         for fault in range(8):
             faulty = {"fault": 192 + fault, "fault_at": rng.randrange(12), "heads": 3, "channels": 4, "gaps": 5}
             seeds[f"{name}-fault-{fault}"] = kernel_case(op=op, rows=5, cols=5, graph=1, edges=9, **faulty)
+    many = {"rows": 255, "graph": 6, "edges": 200, "groups": 255, "heads": 255}
+    seeds["sample-threads"] = kernel_case(op=OPERATORS["sample"], flags0=2, **many)
     return seeds
 
 

@@ -1,94 +1,135 @@
-// Neighbour sampling: one hop.
+// One hop of the neighbour sampler.
 #pragma once
 
-#include "kernels/case.h"
+#include <set>
+#include <stdexcept>
+
+#include "kernels/graph.h"
 #include "sample/sample.h"
 
 namespace fuzz {
 
-// A row of numbers of exactly this size, so that the sanitizer sees every step beyond it.
+// Memory of exactly n numbers, as a matrix of one row.
 template <class I>
-class Row {
-  public:
-    explicit Row(int64_t size, I value = 0) : memory_(std::malloc(size * sizeof(I))), size_(size) {
-        std::fill_n(data(), size, value);
+struct Row {
+    std::vector<Memory>& memory;
+    Matrix<I> operator()(const std::vector<int64_t>& values) const {
+        const int64_t n = static_cast<int64_t>(values.size());
+        memory.emplace_back(std::malloc(values.size() * sizeof(I)));
+        I* data = static_cast<I*>(memory.back().get());
+        for (int64_t i = 0; i < n; ++i) data[i] = static_cast<I>(values[i]);
+        return {data, 1, n, n};
     }
-    I* data() const { return static_cast<I*>(memory_.get()); }
-    Matrix<I> matrix() const { return {data(), 1, size_, size_}; }
-    std::vector<I> values() const { return {data(), data() + size_}; }
-
-  private:
-    Memory memory_;
-    int64_t size_;
 };
 
+// States one argument wrongly. Returns false where that cannot be done.
 template <class I>
-void fuzz_hop(const Header& header) {
+bool break_hop(jj::SampleHop<I>& a, uint8_t fault, uint8_t at) {
+    Matrix<I>* const matrices[] = {&a.place, &a.edge, &a.local, &a.found, &a.nodes};
+    Matrix<I>& x = *matrices[at % 5];
+    switch (fault % 8) {
+        case 0: return a.fanout = -2 - at, true;
+        case 1: return a.first = a.last + 1, true;
+        case 2: return a.first = -1, true;
+        case 3: return a.last = a.nodes.width + 1 + at, true;
+        case 4: return a.threads = -at, true;
+        case 5: return x.rows = at % 3 * 2, true;
+        case 6:
+            if (x.width == 0) return false;
+            return x.data = nullptr, true;
+        default:
+            if (at % 5 == 4) return false;  // the sample may have more room than it needs
+            return x.width += at % 2 ? 1 : -1, true;
+    }
+}
+
+template <class I>
+void fuzz_sample_hop(const Header& header) {
     const int64_t n = nodes_of(header.rows);
     const Edges g = make_edges(header, n, n);
-    const bool wide = sizeof(I) == 8, replace = header.flag(1);
-    const int64_t fanout = header.steps % 9 - 1;
-    std::vector<int64_t> loops(n, -1);
-    bool looped = header.flag(2) && n > 0;  // each row keeps its first edge
-    for (int64_t v = 0; v < n; ++v) {
-        loops[v] = g.rowptr[v];
-        looped &= g.rowptr[v] < g.rowptr[v + 1];
-    }
     Random random(header.number() + 2);
-    const int64_t seeds = n == 0 ? 0 : header.cols % (n + 1);
-    std::vector<int64_t> ptr(1, 0);
-    std::vector<I> chosen;
-    for (int64_t i = 0; i < seeds; ++i) {
-        const int64_t v = (header.number() + i) % n, degree = g.rowptr[v + 1] - g.rowptr[v] - looped;
-        const int64_t some = replace ? (degree > 0 ? fanout : 0) : std::min(degree, fanout);
-        ptr.push_back(ptr.back() + (fanout < 0 ? degree : some) + looped);
-        chosen.push_back(static_cast<I>(v));
-    }
-    const int64_t edges = ptr.back();
+    std::vector<Memory> memory;
+    const Row<I> row{memory};
+    Arrays<float> arrays(header, 1, false);  // the first three arguments that may be stated wrongly
 
-    Arrays<float> arrays(header, 1, false);  // states index arrays wrongly, where the case says so
     jj::SampleHop<I> a;
-    a.rowptr = arrays.index(g.rowptr, wide), a.col = arrays.index(g.col, wide), a.ptr = arrays.index(ptr, true);
-    a.fanout = fanout, a.replace = replace, a.key = header.number(), a.last = seeds;
-    if (arrays.scalar(1) != 1) a.first = seeds + 1;
-    const Row<I> nodes(seeds + std::min(edges, n)), place(n, -1), edge(edges), local(edges), found(1), always(n);
-    std::copy(loops.begin(), loops.end(), always.data());
-    a.nodes = nodes.matrix(), a.place = place.matrix(), a.found = found.matrix();
-    a.edge = edge.matrix(), a.local = local.matrix();
-    if (looped) a.always = always.matrix();
-    std::vector<I> before;
-    for (const int threads : {3, 1}) {
-        std::copy(chosen.begin(), chosen.end(), nodes.data());
-        std::fill_n(place.data(), n, I(-1));
-        for (int64_t i = seeds - 1; i >= 0; --i) place.data()[chosen[i]] = static_cast<I>(i);
+    a.rowptr = arrays.index(g.rowptr, sizeof(I) == 8);
+    a.col = arrays.index(g.col, sizeof(I) == 8);
+    a.fanout = header.heads == 255 ? 600 : header.heads % 12 - 1;  // several threads take many edges only
+    a.replace = header.flag(1);
+    a.key = header.number() * 0x9E3779B97F4A7C15u;
+
+    // Some nodes are in the sample already; the later ones of them take their edges.
+    std::vector<int64_t> sample(n), place(n, -1), always(n, 0), ptr{0};
+    std::iota(sample.begin(), sample.end(), 0);
+    for (int64_t i = n - 1; i > 0; --i) std::swap(sample[i], sample[random.below(i + 1)]);
+    a.last = header.groups == 255 ? n : header.groups % (n + 1);
+    a.first = header.steps % (a.last + 1);
+    sample.resize(a.last);
+    for (int64_t i = 0; i < a.last; ++i) place[sample[i]] = i;
+    const bool with_always = header.flag(2);
+    for (int64_t v = 0; v < n; ++v) {
+        const int64_t degree = g.rowptr[v + 1] - g.rowptr[v];
+        always[v] = g.rowptr[v] + (degree ? random.below(degree) : 0);
+    }
+    for (int64_t i = a.first; i < a.last; ++i) {
+        const int64_t degree = g.rowptr[sample[i] + 1] - g.rowptr[sample[i]], kept = with_always && degree > 0;
+        const int64_t others = degree - kept;
+        const int64_t taken = a.fanout < 0 || others == 0 ? others : a.replace ? a.fanout : std::min(others, a.fanout);
+        ptr.push_back(ptr.back() + taken + kept);
+    }
+    const int64_t edges = ptr.back(), given = a.last;
+    sample.resize(a.last + std::min(edges, n) + header.gaps % 2, -7);
+    a.ptr = arrays.index(ptr, true);
+    if (with_always) a.always = row(always);
+
+    const auto run = [&](int threads) {
+        a.nodes = row(sample), a.place = row(place), a.found = row({-7});
+        a.edge = row(std::vector<int64_t>(edges, -7)), a.local = row(std::vector<int64_t>(edges, -7));
         a.threads = threads;
+        bool broken = arrays.broken();
+        if (header.fault >= 192 && header.fault_at % 40 > 2) broken = break_hop(a, header.fault, header.fault_at);
         try {
             jj::run(a);
-        } catch (const std::invalid_argument& error) {
-            if (arrays.broken()) return;
-            std::fprintf(stderr, "%s\n", error.what());
+        } catch (const std::invalid_argument&) {
+            if (broken) return false;
             finding("sample", "a valid case was refused");
         }
-        if (arrays.broken()) finding("sample", "wrong sizes were not refused");
-        for (int64_t i = 0; i < seeds; ++i)
-            for (int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
-                const int64_t at = edge.data()[e], v = chosen[i];
-                if (at < g.rowptr[v] || at >= g.rowptr[v + 1]) finding("sample", "an edge of another row");
-                if (nodes.data()[local.data()[e]] != g.col[at]) finding("sample", "another source");
-                if (!replace && e > ptr[i] && at <= edge.data()[e - 1]) finding("sample", "an edge comes twice");
-            }
-        std::vector<I> now = edge.values();
-        for (const I x : local.values()) now.push_back(x);
-        if (threads == 1 && now != before) finding("sample", "results depend on the number of threads");
-        before = now;
+        if (broken) finding("sample", "wrong sizes were not refused");
+        return true;
+    };
+    if (!run(1)) return;
+    const std::vector<I> edge(a.edge.data, a.edge.data + edges), local(a.local.data, a.local.data + edges);
+
+    const int64_t size = a.found.data[0];
+    if (size < given || size > a.nodes.width) finding("sample", "the size of the sample is impossible");
+    std::set<I> nodes(a.nodes.data, a.nodes.data + size);
+    if (static_cast<int64_t>(nodes.size()) != size) finding("sample", "a node is in the sample twice");
+    for (int64_t i = 0; i < given; ++i)
+        if (a.nodes.data[i] != sample[i]) finding("sample", "a node that was given has changed");
+    for (int64_t i = 0; i < size; ++i)
+        if (a.place.data[a.nodes.data[i]] != i) finding("sample", "a node is not in its place");
+    for (int64_t i = a.first; i < a.last; ++i) {
+        bool is_kept = !with_always || ptr[i - a.first] == ptr[i - a.first + 1];
+        for (int64_t e = ptr[i - a.first]; e < ptr[i - a.first + 1]; ++e) {
+            const int64_t v = sample[i];
+            if (edge[e] < g.rowptr[v] || edge[e] >= g.rowptr[v + 1]) finding("sample", "an edge of another row");
+            if (a.nodes.data[local[e]] != g.col[edge[e]]) finding("sample", "another source than that of the edge");
+            if (e > ptr[i - a.first] && edge[e] < edge[e - 1] + !a.replace) finding("sample", "edges are not in order");
+            is_kept |= edge[e] == always[v];
+        }
+        if (!is_kept) finding("sample", "the edge that is always taken was not");
     }
+    run(2 + header.threads % 3);
+    if (!std::equal(edge.begin(), edge.end(), a.edge.data) || !std::equal(local.begin(), local.end(), a.local.data))
+        finding("sample", "results depend on the number of threads");
 }
 
 inline void fuzz_sample(const Header& header) {
     if (header.flag(0))
-        fuzz_hop<int64_t>(header);
+        fuzz_sample_hop<int64_t>(header);
     else
-        fuzz_hop<int32_t>(header);
+        fuzz_sample_hop<int32_t>(header);
 }
 
 }  // namespace fuzz
