@@ -1,11 +1,17 @@
 """Settings that all tests share."""
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+
+# A shell's job in the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine is not a failure.
 settings.register_profile("patient", deadline=None)
