@@ -23,7 +23,9 @@ from justjump.train import Run
 @pytest.mark.slow
 def test_train_prints_the_accuracy() -> None:
     done = justjump("train", "--dataset", "cora", *QUICK, "--splits", "2", "--jobs", "1")
-    assert re.fullmatch(r"accuracy: \d+\.\d \+- \d+\.\d \(2 splits\)\n", done.stdout)
+    first, second, *_ = done.stdout.splitlines()
+    assert re.fullmatch(r"accuracy: \d+\.\d \+- \d+\.\d \(2 splits\)", first)
+    assert second.startswith("balanced accuracy ")
     assert "[2/2] split 1: test accuracy" in done.stderr
 
 
@@ -127,7 +129,7 @@ def test_a_split_that_is_finished_is_said_to_be_there(tmp_path: Path, jobs: str)
     again = justjump(*asked, "4").stderr
     for split in range(3):
         assert f"split {split} is already there: test accuracy" in again
-    assert re.search(r"\[4/4\] split 3: test accuracy .* after 3 epochs", again)
+    assert re.search(r"\[[1-4]/4\] split 3: test accuracy .* after 3 epochs", again)  # workers end in any order
 
 
 @pytest.mark.slow

@@ -83,3 +83,8 @@ def test_columns_are_checked() -> None:
         Column("x", "category", np.array([0]), ("a",)).numbers()
     with pytest.raises(KeyError):
         Table.of({"x": [1]})["y"]
+
+
+def test_nan_among_texts_is_missing() -> None:
+    column = Table.of({"city": np.array(["Bonn", float("nan"), "Ulm", None], dtype=object)})["city"]
+    assert (column.texts, column.values.tolist()) == (("Bonn", "Ulm"), [0, -1, 1, -1])

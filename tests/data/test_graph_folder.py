@@ -22,6 +22,7 @@ def test_graphs_and_their_labels(tmp_path: Path) -> None:
     assert graph.batch is not None
     assert graph.batch.tolist() == [0, 0, 1, 1, 2, 2]
     assert (graph.class_names, graph.labels.tolist()) == (("ring", "star"), [0, 1, 0])
+    assert graph.graph_names == ("one", "two", "three")
     assert graph.masks is not None
     assert [mask.tolist() for mask in graph.masks[:2]] == [[True, False, False], [False, True, False]]
     assert graph.edge_index.tolist() == [[0, 1, 2, 3, 4, 5], [1, 0, 3, 2, 5, 4]]

@@ -108,3 +108,8 @@ def test_with_task_changes_labels_and_names() -> None:
     changed = graph.with_task("regression")
     assert (changed.task, changed.class_names, changed.labels.tolist()) == ("regression", ("target",), [[10], [20]])
     assert graph.with_task("multiclass") is graph
+
+
+def test_no_labels_can_be_read_for_no_task() -> None:
+    with pytest.raises(DataError, match="no labels to read for task='multilabel'"):
+        change_task(Labels(np.array([-1, -1]), (), "multiclass"), "multilabel")

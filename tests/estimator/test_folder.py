@@ -67,7 +67,7 @@ def test_a_run_that_no_estimator_made(small: dict[str, Any], tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parameters": {"colour": 1}}, "the estimator has no parameter 'colour'"),
+        ({"parameters": {"colour": 1}}, "another kind, which has the parameter 'colour'"),
         ({"parameters": []}, "must have its four fields"),
         ({"extra": 1}, "must have its four fields"),
         ({"classes": ["a"]}, "classes of the estimator"),

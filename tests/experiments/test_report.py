@@ -35,7 +35,7 @@ def test_other_tasks_have_their_own_measures() -> None:
     assert text.startswith("R2: ")
     assert "MAE" in text
     assert "accuracy" not in text
-    assert described_labels(graph) == "1 numbers (target) for each node"
+    assert described_labels(graph) == "1 number (target) for each node"
     assert described_labels(made_graphs(4)) == "2 classes (0, 1) for each graph"
 
 

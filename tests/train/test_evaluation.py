@@ -116,3 +116,24 @@ def test_calibration_lowers_the_log_loss() -> None:
     losses = [run.measures["val"]["log_loss"] for run in (calm, plain)]
     assert losses == sorted(losses, key=lambda loss: loss or 0.0)
     assert calm.test_accuracy == plain.test_accuracy
+
+
+def test_one_other_prediction_does_not_hide_a_majority_class() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    labels = np.where(np.arange(graph.num_nodes) % 4 == 0, 1, 0)
+    graph = replace(graph, labels=labels, class_names=("often", "seldom"))
+    predicted = np.tile([0.9, 0.1], (graph.num_nodes, 1))
+    predicted[1] = [0.1, 0.9]
+    (note,) = notes_on_predictions(graph, split_of(graph), predicted)
+    assert note.startswith("the network predicts 'often' for 199 of 200 validation and test nodes, which 75.")
+
+
+def test_a_guess_among_classes_is_said_to_be_one() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    (note,) = notes_on_predictions(graph, split_of(graph), np.eye(3)[np.arange(graph.num_nodes) % 3])
+    assert "hardly better than a guess" in note
+
+
+def test_the_task_that_was_found_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(made_graph("regression", 60), **SMALL, max_epochs=1)
+    assert "task: regression, found from the labels; task=... chooses another" in capsys.readouterr().err

@@ -31,7 +31,20 @@ def test_two_classes_by_hand() -> None:
     assert found["macro_f1"] == pytest.approx((4 / 5 + 2 / 3) / 2)
     assert found["roc_auc"] == pytest.approx(1.0)
     assert found["average_precision"] == pytest.approx(1.0)
-    assert found["log_loss"] == pytest.approx(-np.log([0.9, 0.6, 0.4, 0.7]).mean())
+
+
+def test_the_order_of_two_classes_does_not_matter() -> None:
+    labels = np.random.RandomState(0).rand(200) < 0.05
+    score = np.random.RandomState(1).rand(200)
+    first = measure("multiclass", labels.astype(int), np.stack([1 - score, score], axis=1))
+    second = measure("multiclass", 1 - labels, np.stack([score, 1 - score], axis=1))
+    assert first == pytest.approx(second)
+
+
+def test_two_classes_have_a_log_loss() -> None:
+    labels, probabilities = np.array([0, 1]), np.array([[0.9, 0.1], [0.4, 0.6]])
+    found = measure("multiclass", labels, probabilities)
+    assert found["log_loss"] == pytest.approx(-np.log([0.9, 0.6]).mean())
 
 
 def test_numbers_by_hand() -> None:

@@ -95,13 +95,15 @@ def train(
 @app.command()
 def predict(
     run: RunFolder,
-    graph: Annotated[str, typer.Option(help="A dataset's name, an .npz file, or a folder with CSV files.")],
-    output: Annotated[Path, typer.Option(help="CSV file to write: node, class, probability.")],
+    graph: Annotated[str, typer.Option(help="A dataset's name, an .npz file, or a folder with CSV or Parquet files.")],
+    output: Annotated[
+        Path, typer.Option(help="CSV file to write: node, class, probability, one column per class, ...")
+    ],
     directed: Directed = False,
     label: LabelColumn = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class of every node with a trained network.
+    """Predict the classes, labels or numbers of all nodes, or of whole graphs, with a trained network.
 
     Example: justjump predict runs/cora --graph cora --output predictions.csv
     """

@@ -205,7 +205,7 @@ def column_of(name: str, values: Any) -> Column | None:
 
 def cell_text(value: Any) -> str:
     """A value as the text of a cell; what stands for nothing in Python, numpy and pandas is empty."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 

@@ -45,7 +45,7 @@ class Graph:
         feature_names: `[F]`, the columns of the file that the features come from; those of a `Table` are its own.
         task: what the labels are: "multiclass", "multilabel" or "regression".
         batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
-            rather than nodes. `labels` and `masks` then have a row per graph.
+            rather than nodes. `labels` and `masks` then have a row per graph, and `graph_names` has their names.
 
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
@@ -64,6 +64,7 @@ class Graph:
     feature_names: tuple[str, ...] | None = None
     task: Task = "multiclass"
     batch: np.ndarray | None = None
+    graph_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         features = checked_features(self.features, self.feature_names)

@@ -42,7 +42,7 @@ def read_graph_folder(
     if not graphs:
         raise DataError(f"{table.path} names no graphs: add a line for each")
     found = rows.nodes(np.zeros((len(graphs), 1)), ["none"])
-    return join(graphs, found.labels, folder.resolve().name, found.masks)
+    return join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
 
 
 def _inside(folder: Path, text: str, table: CsvFile, line: int) -> Path:

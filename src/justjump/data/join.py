@@ -15,7 +15,11 @@ from .labels import Labels, find_labels
 
 
 def join(
-    graphs: Sequence[Graph], labels: np.ndarray | Labels, name: str = "graphs", masks: Masks | None = None
+    graphs: Sequence[Graph],
+    labels: np.ndarray | Labels,
+    name: str = "graphs",
+    masks: Masks | None = None,
+    names: Sequence[str] | None = None,
 ) -> Graph:
     """One graph whose parts are the given ones, with `labels` `[G]` or `[G, K]` and `masks` of these.
 
@@ -54,6 +58,7 @@ def join(
         feature_names=graphs[0].feature_names,
         task=found.task,
         batch=np.repeat(np.arange(len(graphs)), sizes),
+        graph_names=None if names is None else tuple(names),
     )
 
 

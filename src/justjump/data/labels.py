@@ -68,6 +68,8 @@ def change_task(labels: Labels, task: Task) -> Labels:
     values, names, found = labels
     if task == found:
         return labels
+    if not names:
+        raise DataError(f"there are no labels to read for task={task!r}: give some of the nodes one")
     if task == "regression" and found == "multiclass":
         try:
             numbers = np.array([float(name) for name in names] + [np.nan], dtype=np.float32)

@@ -19,6 +19,8 @@ from .preprocess import Preprocessing
 
 def from_pyg(data: Data) -> dict[str, Any]:
     """Arguments of `Graph` for a `Data` object, as copies on the CPU."""
+    if hasattr(data, "columns"):
+        raise DataError("expected a graph, got a data frame: use Graph.from_pandas(nodes, edges)")
     if not isinstance(data, Data):
         raise DataError(
             f"expected a torch_geometric.data.Data, got {type(data).__name__}: "

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from justjump.data import DataError, Graph, Split, load
+from justjump.data import NAMES, DataError, Graph, Split, load, read_graph
 from justjump.data.labels import Labels, Task
 from justjump.estimator.folder import Kept, read_kept, write_kept
 from justjump.estimator.parameters import check_names
@@ -184,6 +184,8 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def as_graph(graph: Graph | str | object) -> Graph:
+    if isinstance(graph, Path) or (isinstance(graph, str) and graph not in NAMES and Path(graph).exists()):
+        return read_graph(graph)
     return load(graph) if isinstance(graph, str) else Graph.of(graph)
 
 

@@ -49,7 +49,10 @@ def read_kept(folder: Path, names: Iterable[str]) -> tuple[Run, Kept]:
     parameters = {name: tuple(one) if isinstance(one, list) else one for name, one in values["parameters"].items()}
     unknown = parameters.keys() - set(names)
     if unknown:
-        raise RunError(f"{folder / RUN_FILE} is damaged, the estimator has no parameter {min(unknown)!r}: {REMEDY}")
+        raise RunError(
+            f"{folder} was saved by an estimator of another kind, which has the parameter {min(unknown)!r}: load it "
+            "with the class that saved it"
+        )
     kept = Kept(**{**values, "parameters": parameters})
     for right, what in (
         (kept.classes is None or _is_list(kept.classes, str | int | float, len(run.class_names)), "classes"),

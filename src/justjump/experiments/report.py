@@ -37,7 +37,8 @@ def report(graph: Graph, results: Sequence[dict[str, Any]], console: Console | N
         others.append(f"calibration error {100 * calibration_error(curve):.1f}")
     console.print(", ".join(others), markup=False)
     if graph.task == "multiclass" and graph.num_classes <= MOST_CLASSES and all(one["confusion"] for one in results):
-        console.print(confusion_table(graph.class_names, np.sum([one["confusion"] for one in results], axis=0)))
+        counts = np.sum([one["confusion"] for one in results], axis=0)
+        console.print(confusion_table(graph.class_names, counts, "nodes" if graph.batch is None else "graphs"))
     for note in dict.fromkeys(note for result in results for note in result["notes"]):
         Console(stderr=True, soft_wrap=True, highlight=False).print(note, markup=False)
 
@@ -46,16 +47,17 @@ def described_labels(graph: Graph) -> str:
     """What is to be predicted, in a few words."""
     names = ", ".join(_short(name) for name in graph.class_names[:3]) + (", ..." if graph.num_classes > 3 else "")
     kind = {"multiclass": "classes", "multilabel": "labels of 0 or 1", "regression": "numbers"}[graph.task]
+    kind = "number" if kind == "numbers" and graph.num_classes == 1 else kind
     return f"{graph.num_classes} {kind} ({names}) for each {'node' if graph.batch is None else 'graph'}"
 
 
-def confusion_table(names: Sequence[str], counts: np.ndarray) -> Table:
+def confusion_table(names: Sequence[str], counts: np.ndarray, unit: str = "nodes") -> Table:
     """Rows are the true classes, columns the predicted ones: percent of the row."""
-    table = Table(title="test nodes by true class (rows) and predicted class (columns), %", title_justify="left")
+    table = Table(title=f"test {unit} by true class (rows) and predicted class (columns), %", title_justify="left")
     table.add_column("")
     for name in names:
         table.add_column(_short(name), justify="right")
-    table.add_column("nodes", justify="right")
+    table.add_column(unit, justify="right")
     for number, (name, row) in enumerate(zip(names, counts, strict=True)):
         total = row.sum()
         cells = [f"{100 * one / total:.0f}" if one else "·" for one in row] if total else ["-"] * len(names)

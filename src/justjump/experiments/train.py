@@ -21,8 +21,9 @@ from justjump.experiments.words import count
 from justjump.files import make_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
+from justjump.train.batches import check_batches
 from justjump.train.device import checked_device
-from justjump.train.loop import as_graph, check_learnable
+from justjump.train.loop import as_graph, check_learnable, default_split
 from justjump.train.measures import measures_of
 from justjump.train.tensorboard import check_log_folder
 
@@ -46,11 +47,14 @@ def train(
     graph = as_graph(spec.load(), protocol)  # an error in it shows before workers start
     checked_device(device)
     check_learnable(graph, protocol)
+    check_batches(graph, config, protocol)
+    features = preprocessing(spec, protocol.scale).describe()
+    default_split(graph, protocol, seed).check(graph.labelled)
     if graph.task != "multiclass":
         print(f"the task is {graph.task}: {described_labels(graph)}; --task chooses another", file=sys.stderr)
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
-    if features := preprocessing(spec, protocol.scale).describe():
+    if features:
         print(f"features: {features}", file=sys.stderr)
     if output is not None:
         make_folder(output, "--output")

@@ -68,11 +68,11 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
         return []
     some = ", ".join(repr(names[one]) for one in absent[:5]) + (", ..." if len(absent) > 5 else "")
     what = "class" if graph.task == "multiclass" else "label"
+    if len(absent) == 1:
+        return [f"no training {_unit(graph)} has the {what} {some}: the network cannot learn to predict it"]
+    plural = "classes" if graph.task == "multiclass" else "labels"
     return [
-        f"no training {_unit(graph)} has the {what} {some}: the network cannot learn to predict it"
-        if len(absent) == 1
-        else f"no training {_unit(graph)} has one of the {len(absent)} {what}{'es' * (what == 'class')}"
-        f"{'s' * (what == 'label')} {some}: the network cannot learn to predict them"
+        f"{len(absent)} {plural} have no training {_unit(graph)} ({some}): the network cannot learn to predict them"
     ]
 
 
@@ -92,11 +92,24 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> l
     trained = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
     there = np.bincount(graph.labels[rows], minlength=graph.num_classes)
     remedy = "try class_weight='balanced', watch='balanced_accuracy' or more training"
-    if (counts > 0).sum() == 1 and (there > 0).sum() > 1:
-        name, share = graph.class_names[counts.argmax()], there[counts.argmax()] / there.sum()
+    most = counts.argmax()
+    others = len(rows) - counts[most]  # predictions of other classes
+    if (there > 0).sum() > 1 and others <= 0.01 * len(rows) and 4 * others <= len(rows) - there[most]:
+        name, share = graph.class_names[most], there[most] / there.sum()
+        times = "every" if not others else f"{counts[most]:,} of {len(rows):,}"
+        plural = "" if not others else "s"
         return [
-            f"the network predicts {name!r} for every validation and test {_unit(graph)}, which {100 * share:.1f} % of "
-            f"them are: it has learned nothing else; {remedy}"
+            f"the network predicts {name!r} for {times} validation and test {_unit(graph)}{plural}, which "
+            f"{100 * share:.1f} % of them are: it has learned nothing else; {remedy}"
+        ]
+    balanced = measure("multiclass", graph.labels[rows], predicted[rows], only=("balanced_accuracy",))[
+        "balanced_accuracy"
+    ]
+    chance = 1 / max((there > 0).sum(), 1)
+    if balanced is not None and balanced < chance + 0.05 * (1 - chance):
+        return [
+            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s (balanced accuracy "
+            f"{100 * balanced:.1f} %): try a longer patience, jump='concat' or another learning_rate"
         ]
     never = np.flatnonzero((counts == 0) & (there > 0) & (trained > 0))
     if not len(never):

@@ -90,6 +90,8 @@ def fit(
     folder = None if output is None else Path(output)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
+    if inputs is None and protocol.task == "auto" and graph.task != "multiclass":
+        print(f"task: {graph.task}, found from the labels; task=... chooses another", file=sys.stderr)
     inputs = inputs or prepare(graph, preprocessing)
     if protocol.batch_size is not None:
         inputs = replace(inputs, by_layer=True)

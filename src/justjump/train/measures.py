@@ -113,7 +113,7 @@ def _mean_over_columns(name: str, task: Task, labels: np.ndarray, predicted: np.
         if task == "regression":
             value = _REGRESSION[name](truth, guess)
         else:
-            function = _f1 if name == "macro_f1" else _MULTICLASS[name]  # of a label: that of its ones
+            function = _OF_ONES.get(name, _MULTICLASS[name])
             value = function(truth.astype(np.int64), np.stack([1 - guess, guess], axis=1))
         if value is not None:
             values.append(value)
@@ -152,8 +152,6 @@ def _one_against_rest(function: Callable[..., Any]) -> Callable[[np.ndarray, np.
         present = np.unique(labels)
         if len(present) < 2:
             return None
-        if probabilities.shape[1] == 2:
-            return float(function(labels == 1, probabilities[:, 1]))
         return float(np.mean([function(labels == one, probabilities[:, one]) for one in present]))
 
     return mean
@@ -169,6 +167,12 @@ def _average_precision(labels: np.ndarray, probabilities: np.ndarray) -> float |
     from sklearn.metrics import average_precision_score
 
     return _one_against_rest(average_precision_score)(labels, probabilities)
+
+
+def _precision_of_ones(labels: np.ndarray, probabilities: np.ndarray) -> float | None:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(labels, probabilities[:, 1])) if 0 < labels.sum() < len(labels) else None
 
 
 def _log_loss(labels: np.ndarray, probabilities: np.ndarray) -> float:
@@ -203,5 +207,10 @@ _MULTICLASS: dict[str, Callable[[np.ndarray, np.ndarray], float | None]] = {
     "roc_auc": _roc_auc,
     "average_precision": _average_precision,
     "log_loss": _log_loss,
+}
+# A label is its ones: how well its zeros are found says little if they are many.
+_OF_ONES: dict[str, Callable[[np.ndarray, np.ndarray], float | None]] = {
+    "macro_f1": _f1,
+    "average_precision": _precision_of_ones,
 }
 _REGRESSION: dict[str, Callable[[np.ndarray, np.ndarray], float | None]] = {"mae": _mae, "rmse": _rmse, "r2": _r2}

@@ -20,7 +20,7 @@ def predict(run: Run, graph: Graph, output: Path) -> None:
     """
     found = run.predict(graph)
     unit = "node" if graph.batch is None else "graph"
-    ids = (graph.node_names if graph.batch is None else None) or range(len(found.probabilities))
+    ids = (graph.node_names if graph.batch is None else graph.graph_names) or range(len(found.probabilities))
     role = _roles(run, graph, len(found.probabilities))
     header = [unit, *(["class", "probability"] if run.task == "multiclass" else []), *(["split"] if role else [])]
 
