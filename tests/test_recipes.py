@@ -42,7 +42,6 @@ def test_link_prediction() -> None:
 
 
 def test_lightning() -> None:
-    pytest.importorskip("lightning")
     assert recipe("lightning_module").main() > 0.8
 
 

@@ -208,7 +208,10 @@ def test_a_damaged_record_is_named(tmp_path: Path, record: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cc") is None or sys.platform != "linux", reason="preloads a library on Linux")
+@pytest.mark.skipif(
+    shutil.which("cc") is None or sys.platform != "linux",
+    reason="compiles a library and preloads it: needs Linux and cc",
+)
 def test_a_power_failure_loses_no_result() -> None:
     path = Path(__file__).parents[2] / "scripts" / "power_loss_store.py"
     spec = importlib.util.spec_from_file_location("power_loss_store", path)

@@ -81,7 +81,6 @@ def test_what_needs_values_says_so() -> None:
         TracedAdjacency.of(GRAPHS["loops"], torch.ones(7, dtype=torch.int64), 4)
 
 
-@pytest.mark.skipif(not native.available(), reason="the operation serves the kernels")
 def test_the_operation_checks_the_nodes() -> None:
     with pytest.raises(ValueError, match="edge_index holds node 9, but there are 3 nodes"):
         traced.sort_checked(torch.tensor([[0], [9]]), 3, True)
@@ -90,7 +89,6 @@ def test_the_operation_checks_the_nodes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not native.available(), reason="the operation serves the kernels")
 @pytest.mark.parametrize("loops", [False, True])
 def test_the_operation_is_well_formed(loops: bool) -> None:
     for edge_index in GRAPHS.values():

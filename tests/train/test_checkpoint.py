@@ -105,7 +105,7 @@ ZERO = torch.zeros(3)
         ({"adam.1.step": None}, "it lacks adam.1.step"),
         ({"adam.0.exp_avg_sq": ZERO}, r"adam.0.exp_avg_sq is torch.float32 \[3\], expected torch.float32 \[6, 16\]"),
         ({"adam.0.step": torch.tensor(1)}, r"adam.0.step is torch.int64 \[\], expected torch.float32 \[\]"),
-        ({"adam.99.step": torch.tensor(1.0)}, "it has 'adam.99.step', which a run with these settings has not"),
+        ({"adam.99.step": torch.tensor(1.0)}, "it has 'adam.99.step', which no run with these settings has"),
         ({"best.lin_in.weight": None}, "it lacks best.lin_in.weight"),
         ({"best.lin_in.weight": ZERO}, "best.lin_in.weight is"),
         ({"model.lin_in.weight": torch.zeros(6, 16, dtype=torch.float64)}, "model.lin_in.weight is torch.float64"),

@@ -11,7 +11,6 @@ from justjump.nn.dna_conv import DNAConv, EdgeAttention
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
-from justjump.nn.init import reset_parameters
 from justjump.nn.jump import jumping_knowledge, update_module
 from justjump.nn.layers import Layers
 from justjump.nn.readout import Readout, count_graphs
@@ -54,10 +53,6 @@ class NodeClassifier(Layers):
         self.jump = jumping_knowledge(config.jump, d, jumps)
         self.lin_out = nn.Linear(d * jumps if config.jump == "concat" else d, num_classes)
         self.readout = Readout(config.readout, self.lin_out.in_features)
-
-    def reset_parameters(self) -> None:
-        for part in self.children():
-            reset_parameters(part)
 
     def forward(
         self,

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from justjump.nn.dna_conv import DNAConv
 from justjump.nn.gat_conv import GATConv
+from justjump.nn.init import reset_parameters
 from justjump.ops import Adjacency, History, Hops
 
 
@@ -14,6 +15,10 @@ class Layers(nn.Module):
     """The base of networks whose layers see the history of representations. A network sets ``convs``."""
 
     convs: nn.ModuleList
+
+    def reset_parameters(self) -> None:
+        for part in self.children():
+            reset_parameters(part)
 
     def run(self, history: History, adj: Adjacency | Hops, **context: Any) -> History:
         """Append the output of each layer to the history, which holds h(0).

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from justjump import ops
 from justjump.nn.arguments import refuse_unknown
 from justjump.nn.feature_linear import FeatureLinear
-from justjump.nn.init import reset_parameters
 from justjump.nn.layers import Layers
 from justjump.nn.lazy_linear import UNKNOWN, LazyFeatureLinear
 from justjump.nn.sizes import check_count
@@ -116,10 +115,6 @@ class Stack(Layers):
     def init_conv(self, in_channels: int, out_channels: int, *args: Any, **layer_options: Any) -> nn.Module:
         """One layer of the network."""
         raise NotImplementedError
-
-    def reset_parameters(self) -> None:
-        for part in self.children():
-            reset_parameters(part)
 
     def forward(
         self,

@@ -17,6 +17,7 @@ from justjump.nn import NodeClassifier
 from justjump.train.errors import RunError, first_line
 from justjump.train.measures import SCORE
 from justjump.train.run import saved_settings
+from justjump.train.saved import difference
 
 STATE_FILE = "state.safetensors"
 # The digest of the file is in the file. It is taken while this stands in its place.
@@ -79,7 +80,8 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         if saved_settings(json.loads(metadata["settings"])) != settings:
             raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
         progress = _read_progress(metadata["progress"])
-        _check_tensors(tensors, _expected_tensors(state, progress))
+        if problem := difference(tensors, _expected_tensors(state, progress), "run"):
+            raise ValueError(f"it is damaged: {problem}")
         random = tensors["random"]
         torch.Generator().set_state(random)  # refuses what is no state, before anything has changed
         _restore(state, tensors)
@@ -159,21 +161,6 @@ def _expected_tensors(state: State, progress: Progress) -> dict[str, Tensor]:
             own = {"step": torch.tensor(0.0, dtype=torch.float32), "exp_avg": parameter, "exp_avg_sq": parameter}
             expected |= {f"adam.{number}.{name}": value for name, value in own.items()}
     return expected
-
-
-def _check_tensors(tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """Raise ValueError for the first tensor that is missing, unknown, or of another shape or type."""
-    for name in sorted(tensors.keys() | expected.keys()):
-        if name not in tensors:
-            raise ValueError(f"it is damaged: it lacks {name}")
-        if name not in expected:
-            raise ValueError(f"it is damaged: it has {name[:40]!r}, which a run with these settings has not")
-        found, wanted = tensors[name], expected[name]
-        if found.shape != wanted.shape or found.dtype != wanted.dtype:
-            raise ValueError(
-                f"it is damaged: {name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype} "
-                f"{list(wanted.shape)}"
-            )
 
 
 def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from justjump.data.labels import Task, known
+from justjump.train.protocol import Measure
 
-Measure = Literal[
-    "accuracy",
-    "balanced_accuracy",
-    "macro_f1",
-    "roc_auc",
-    "average_precision",
-    "log_loss",
-    "mae",
-    "rmse",
-    "r2",
-]
 Values = dict[str, float | None]
 
 OF_CLASSES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision", "log_loss")

@@ -7,9 +7,7 @@ from typing import Literal
 
 from justjump.options import check_types, documented, option
 
-# "loss", or one of the measures in train/measures.py
-Watch = Literal[
-    "loss",
+Measure = Literal[
     "accuracy",
     "balanced_accuracy",
     "macro_f1",
@@ -20,6 +18,7 @@ Watch = Literal[
     "rmse",
     "r2",
 ]
+Watch = Literal["loss", Measure]
 TaskOption = Literal["auto", "multiclass", "multilabel", "regression"]
 ClassWeight = Literal["none", "balanced"]
 Decay = Literal["all", "weights"]

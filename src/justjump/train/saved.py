@@ -243,18 +243,21 @@ def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, T
 
 def check_shapes(folder: Path, expected: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
     """Compare the weights, name by name, with those that a network with these settings has."""
-    problem = f"{folder / MODEL_FILE} does not fit {RUN_FILE}"
-    for name in sorted(expected.keys() | weights.keys()):
-        if name not in weights:
-            raise RunError(f"{problem}: it lacks {name}, which a network with these settings has; {REMEDY}")
+    if problem := difference(weights, expected, "network"):
+        raise RunError(f"{folder / MODEL_FILE} does not fit {RUN_FILE}: {problem}; {REMEDY}")
+
+
+def difference(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], what: str) -> str | None:
+    """The first tensor that is missing, unknown, or of another shape or type than ``what`` should have, in words."""
+    for name in sorted(expected.keys() | tensors.keys()):
+        if name not in tensors:
+            return f"it lacks {name}, which a {what} with these settings has"
         if name not in expected:
-            raise RunError(f"{problem}: it has {_short(name)}, which no network with these settings has; {REMEDY}")
-        wanted, found = expected[name], weights[name]
+            return f"it has {_short(name)}, which no {what} with these settings has"
+        wanted, found = expected[name], tensors[name]
         if wanted.shape != found.shape or wanted.dtype != found.dtype:
-            raise RunError(
-                f"{problem}: {name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype} "
-                f"{list(wanted.shape)}; {REMEDY}"
-            )
+            return f"{name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype} {list(wanted.shape)}"
+    return None
 
 
 def _short(value: Any) -> str:
