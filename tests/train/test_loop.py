@@ -20,7 +20,8 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.config import Model
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, TrainingWarning, fit, loop, prepare
-from justjump.train.loop import is_done, make_optimizer
+from justjump.train.loop import make_optimizer
+from justjump.train.stopping import is_done
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
@@ -88,12 +89,12 @@ def test_best_epoch_is_restored(cora: Graph) -> None:
 
 def test_patience() -> None:
     protocol = Protocol(patience=3)
-    assert not is_done(Progress(epoch=5, best_epoch=3), protocol)
-    assert is_done(Progress(epoch=6, best_epoch=3), protocol)
+    assert not is_done(Progress(epoch=5, watched_epoch=3), protocol)
+    assert is_done(Progress(epoch=6, watched_epoch=3), protocol)
     late = Protocol(patience=3, patience_start=10)
-    assert not is_done(Progress(epoch=12, best_epoch=3), late)
-    assert is_done(Progress(epoch=13, best_epoch=3), late)
-    assert is_done(Progress(epoch=4, best_epoch=4), Protocol(max_epochs=4))
+    assert not is_done(Progress(epoch=12, watched_epoch=3), late)
+    assert is_done(Progress(epoch=13, watched_epoch=3), late)
+    assert is_done(Progress(epoch=4, watched_epoch=4), Protocol(max_epochs=4))
 
 
 def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:

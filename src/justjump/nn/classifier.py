@@ -94,11 +94,16 @@ class NodeClassifier(Layers):
         return self.run(History.start(ops.relu_dropout(h, self.config.dropout, self.training)), adj)
 
     def is_relu(self, t: int) -> bool:
-        return not self.updates
+        return not self.updates and not self._dropped_after(t)
 
     def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
-        """The update, if there is one, and ReLU."""
-        return torch.relu(self.updates[t - 1](former, h) if self.updates else h)
+        """The update, if there is one, ReLU, and dropout between layers."""
+        h = self.updates[t - 1](former, h) if self.updates else h
+        return ops.relu_dropout(h, self._dropped_after(t), self.training)
+
+    def _dropped_after(self, t: int) -> float:
+        """The rate of dropout after layer t: none after the last one, whose output has a dropout of its own."""
+        return self.config.layer_dropout if self.training and t < self.config.layers else 0.0
 
     def final(self, history: History) -> Tensor:
         """What the last linear map sees: the last of all representations, or jumping knowledge over them."""
@@ -128,5 +133,14 @@ def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:
     if config.model == "dna":
         return DNAConv(d, heads, groups, dropout, window=config.window, keep_first=config.keep_first)
     if config.model == "gat":
-        return GATConv(d, d // heads, heads, groups, dropout=dropout)
-    return GCNConv(d, d, groups)
+        return GATConv(
+            d,
+            d // heads,
+            heads,
+            groups,
+            dropout=dropout,
+            softmax=config.softmax,
+            vectors=config.vectors,
+            projection=config.projection,
+        )
+    return GCNConv(d, d, groups, projection=config.projection)

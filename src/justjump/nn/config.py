@@ -12,6 +12,9 @@ Model = Literal["dna", "gcn", "gat"]
 Jump = Literal["none", "concat", "pool", "lstm"]
 Update = Literal["none", "skip", "gru"]
 Readout = Literal["mean", "max", "sum", "attention"]
+Softmax = Literal["incoming", "outgoing"]
+Vectors = Literal["two", "one"]
+Projection = Literal["glorot", "uniform"]
 
 
 @documented
@@ -40,6 +43,23 @@ class ModelConfig:
     window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
     readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
+    layer_dropout: float = option(0.0, "Dropout between the graph layers.", later=True)
+    softmax: Softmax = option(
+        "incoming", "The edges of a node over which attention is normalised (gat).", in_commands=False, later=True
+    )
+    vectors: Vectors = option(
+        "two",
+        "Whether the attention vectors of source and target are initialised as two, or as the halves of one (gat).",
+        in_commands=False,
+        later=True,
+    )
+    projection: Projection = option(
+        "glorot",
+        "Grouped projections: initialised by Glorot's rule with a bias after the sum over neighbours, or as in DNA, "
+        "uniform with a bias before it (gcn, gat).",
+        in_commands=False,
+        later=True,
+    )
 
     def __post_init__(self) -> None:
         from justjump.ops.dropout import dropout_threshold  # torch, which the help of a command does not wait for
@@ -54,7 +74,7 @@ class ModelConfig:
         if self.window is not None and self.window < 1:
             raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
-        for rate in (self.dropout, self.input_dropout, self.attention_dropout):
+        for rate in (self.dropout, self.input_dropout, self.attention_dropout, self.layer_dropout):
             dropout_threshold(rate)
 
     @property

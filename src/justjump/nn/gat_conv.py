@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from justjump import ops
 from justjump.nn.arguments import refuse_unknown
+from justjump.nn.config import Projection, Softmax, Vectors
+from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import glorot_
 from justjump.nn.lazy_linear import layer_projection
 from justjump.nn.sizes import check_sizes
@@ -33,6 +35,11 @@ class GATConv(nn.Module):
         dropout: probability of dropping an attention weight
         bias: add a learned vector
         concat: concatenate the heads; if False, average them
+        softmax: ``"incoming"``: the weights of the edges into a node sum to one; ``"outgoing"``: those of the edges out
+            of a node do, as in PyG from 13 March to 19 April 2019
+        vectors: initialise the attention vectors as ``"two"``, or as the halves of ``"one"`` as PyG did in 2019
+        projection: ``"glorot"``, or ``"uniform"`` for the projection of DNA: initialised as a linear layer of torch,
+            with the learned vector before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, heads * out_channels]``, or ``[N, out_channels]`` where heads are averaged
@@ -54,6 +61,9 @@ class GATConv(nn.Module):
         bias: bool = True,
         *,
         concat: bool = True,
+        softmax: Softmax = "incoming",
+        vectors: Vectors = "two",
+        projection: Projection = "glorot",
         **unknown: Any,
     ) -> None:
         super().__init__()
@@ -63,22 +73,39 @@ class GATConv(nn.Module):
         self.heads = heads
         self.negative_slope = negative_slope
         self.dropout = dropout
-        self.lin = layer_projection(in_channels, heads * out_channels, groups)
+        self.softmax, self.vectors, self.projection = softmax, vectors, projection
+        if projection == "uniform":
+            self.lin = GroupedLinear(in_channels, heads * out_channels, groups, bias)
+        else:
+            self.lin = layer_projection(in_channels, heads * out_channels, groups)
         self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
         self.concat = concat
-        self.bias = nn.Parameter(torch.empty(heads * out_channels if concat else out_channels)) if bias else None
+        size = heads * out_channels if concat else out_channels
+        self.bias = nn.Parameter(torch.empty(size)) if bias and projection == "glorot" else None
         self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for weight in (self.lin.weight, self.att_src, self.att_dst):
-            glorot_(weight)
+        if self.projection == "glorot":
+            glorot_(self.lin.weight)
+        else:
+            self.lin.reset_parameters()
+        if self.vectors == "two":
+            glorot_(self.att_src)
+            glorot_(self.att_dst)
+        else:
+            both = torch.cat([self.att_src.detach(), self.att_dst.detach()], dim=2)
+            glorot_(both)
+            for vector, half in zip((self.att_src, self.att_dst), both.chunk(2, dim=2), strict=True):
+                vector.data.copy_(half)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
         adj = Adjacency.build(edge_index, num_nodes=x.size(0)).with_self_loops()
+        if self.softmax == "outgoing":
+            adj = adj.whole  # a weight depends on all edges out of a node, whatever their targets are
         value = self.lin(x)  # [N, H * C]
         source, target = (value @ self._score_matrix()).split(self.heads, dim=1)  # [N, H]
         value = value.view(x.size(0), *self.att_src.shape[1:])
@@ -86,7 +113,8 @@ class GATConv(nn.Module):
         target = target[: adj.shape[0]]
         factor = None if self.edge_mask is None else self.edge_mask(adj)
         slope = self.negative_slope
-        out = ops.gat_attention(value, source, target, adj, slope, dropout, factor=factor)  # [N, H, C]
+        attend = ops.gat_attention if self.softmax == "incoming" else ops.outgoing_attention
+        out = attend(value, source, target, adj, slope, dropout, factor=factor)  # [N, H, C]
         out = out.flatten(1) if self.concat else out.mean(1)
         return out if self.bias is None else out + self.bias
 

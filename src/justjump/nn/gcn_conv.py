@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from justjump import ops
 from justjump.nn.arguments import refuse_unknown
+from justjump.nn.config import Projection
+from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import glorot_
 from justjump.nn.lazy_linear import layer_projection
 from justjump.ops import Adjacency
@@ -25,6 +27,8 @@ class GCNConv(nn.Module):
         out_channels: size of each output row
         groups: groups of the projection; divides both sizes
         bias: add a learned vector
+        projection: ``"glorot"``, or ``"uniform"`` for the projection of DNA: initialised as a linear layer of torch,
+            with the learned vector before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, out_channels]``
@@ -35,16 +39,32 @@ class GCNConv(nn.Module):
 
     edge_mask: nn.Module | None  # factors of the messages while justjump.explain explains them
 
-    def __init__(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True, **unknown: Any) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        groups: int = 1,
+        bias: bool = True,
+        *,
+        projection: Projection = "glorot",
+        **unknown: Any,
+    ) -> None:
         super().__init__()
         refuse_unknown("GCNConv", unknown, GCNConv.__init__)
-        self.lin = layer_projection(in_channels, out_channels, groups)
-        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.projection = projection
+        if projection == "uniform":
+            self.lin = GroupedLinear(in_channels, out_channels, groups, bias)
+        else:
+            self.lin = layer_projection(in_channels, out_channels, groups)
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias and projection == "glorot" else None
         self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        glorot_(self.lin.weight)
+        if self.projection == "glorot":
+            glorot_(self.lin.weight)
+        else:
+            self.lin.reset_parameters()
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

@@ -5,6 +5,7 @@ from justjump.ops.dna import Projections, dna_conv, dna_extend
 from justjump.ops.dna.reference import restricted_softmax
 from justjump.ops.dropout import draw_seed, dropout, relu_dropout
 from justjump.ops.gat import gat_attention
+from justjump.ops.gat.outgoing import outgoing_attention
 from justjump.ops.grouped import grouped_linear
 from justjump.ops.history import History
 from justjump.ops.hops import Hops
@@ -32,6 +33,7 @@ __all__ = [
     "dropout",
     "gat_attention",
     "grouped_linear",
+    "outgoing_attention",
     "relu_dropout",
     "restricted_softmax",
     "spmm",

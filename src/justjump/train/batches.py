@@ -19,6 +19,10 @@ def check_batches(graph: Graph, config: ModelConfig, protocol: Protocol) -> None
             f"batch_size={protocol.batch_size} is for labels of nodes, and {graph.name} has labels of whole graphs: "
             "leave it out"
         )
+    if protocol.batch_size is not None and config.model == "gat" and config.softmax == "outgoing":
+        raise ValueError(
+            f"softmax='outgoing' needs all edges of the graph in each step: leave out batch_size={protocol.batch_size}"
+        )
 
 
 def make_batches(inputs: Inputs, nodes: np.ndarray, protocol: Protocol, layers: int, seed: int) -> Batches | None:

@@ -26,7 +26,7 @@ NO_DIGEST = "0" * 64
 
 @dataclass
 class Progress:
-    """How far a run is. The best epoch is the one with the best value of what patience watches.
+    """How far a run is. The best epoch is the one whose weights are kept. Patience counts from the watched epoch.
 
     ``val_score`` is the measure that stands for the task: the accuracy, if nodes have one class each.
     """
@@ -39,6 +39,8 @@ class Progress:
     val_loss: list[float] = field(default_factory=list)
     val_score: list[float | None] = field(default_factory=list)
     measure: str = "accuracy"  # which one the score is
+    watched_epoch: int = 0
+    watched_value: float = float("-inf")
 
 
 @dataclass(eq=False)
@@ -131,6 +133,8 @@ def _read_progress(text: str) -> Progress:
         raise ValueError("it is damaged: its progress is no object")
     if "val_accuracy" in values:  # its name before there were other tasks
         values["val_score"] = values.pop("val_accuracy")
+    if "watched_epoch" not in values:  # before it could be another one
+        values |= {"watched_epoch": values.get("best_epoch"), "watched_value": values.get("best_value")}
     progress = Progress(**values)
     for item in fields(Progress):
         value = getattr(progress, item.name)

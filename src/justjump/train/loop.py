@@ -26,7 +26,7 @@ from justjump.train.device import checked_device
 from justjump.train.errors import RunError, TrainingError, TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
-from justjump.train.measures import LOWER_IS_BETTER, SCORE, Values, measure, measures_of
+from justjump.train.measures import SCORE, Values, measure, measures_of
 from justjump.train.memory import notes_on_memory
 from justjump.train.objective import Objective
 from justjump.train.part import Part
@@ -35,6 +35,7 @@ from justjump.train.protocol import Protocol
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
+from justjump.train.stopping import is_done, record
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -206,7 +207,7 @@ def train_until_done(
                 loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
             else:
                 loss = train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
-            val_loss, values = validate(state.model, inputs, val, objective, protocol.watch)
+            val_loss, values = validate(state.model, inputs, val, objective, protocol.measures)
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(
                     f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
@@ -239,43 +240,20 @@ def train_epoch(
 
 
 @torch.no_grad()
-def validate(model: nn.Module, inputs: Inputs, part: Part, objective: Objective, watch: str) -> tuple[float, Values]:
-    """The loss, and the values of the task's score and of what patience watches."""
+def validate(
+    model: nn.Module, inputs: Inputs, part: Part, objective: Objective, others: tuple[str, ...]
+) -> tuple[float, Values]:
+    """The loss, and the values of the task's score and of other measures."""
     model.eval()
     output = part.output(model, inputs)
     loss = objective.loss(output, part.labels).item()
     score = SCORE[objective.task]
-    if score == "accuracy" and watch in ("loss", "accuracy"):  # every epoch of every run comes here: no numpy
+    if score == "accuracy" and set(others) <= {"accuracy"}:  # every epoch of every run comes here: no numpy
         return loss, {"accuracy": (output.argmax(1) == part.labels).double().mean().item()}
-    wanted = (score,) if watch in ("loss", score) else (score, watch)
     predicted = objective.predictions(output).cpu().numpy()
-    return loss, measure(objective.task, part.labels.cpu().numpy(), predicted, only=wanted)
-
-
-def record(state: State, protocol: Protocol, loss: float, val_loss: float, values: Values, seconds: float) -> None:
-    """Count one epoch, and remember the weights if it is the best so far."""
-    progress = state.progress
-    progress.epoch += 1
-    progress.seconds += seconds
-    progress.loss.append(loss)
-    progress.val_loss.append(val_loss)
-    progress.val_score.append(values[progress.measure])
-    value = val_loss if protocol.watch == "loss" else values[protocol.watch]
-    if value is None:
-        raise TrainingError(
-            f"watch={protocol.watch!r} is not defined on these validation nodes, which are too few or all of one "
-            "class: watch the loss, or choose a split with more of them"
-        )
-    value = -value if protocol.watch in LOWER_IS_BETTER else value
-    if value > progress.best_value:
-        progress.best_value, progress.best_epoch = value, progress.epoch
-        state.keep_best()
-
-
-def is_done(progress: Progress, protocol: Protocol) -> bool:
-    """Whether patience has run out or the last epoch has passed."""
-    waited = progress.epoch - max(progress.best_epoch, protocol.patience_start)
-    return progress.epoch >= protocol.max_epochs or waited >= protocol.patience
+    return loss, measure(
+        objective.task, part.labels.cpu().numpy(), predicted, only=(score, *(one for one in others if one != score))
+    )
 
 
 def make_optimizer(model: nn.Module, protocol: Protocol) -> torch.optim.Adam:
@@ -308,11 +286,13 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
         raise DataError(f"{graph.name} has no labels to learn from: {hint or 'give some of its nodes a class'}")
     if graph.task == "multiclass" and graph.num_classes == 1:
         raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
-    if protocol.watch != "loss" and protocol.watch not in measures_of(graph.task):
-        raise ValueError(
-            f"watch={protocol.watch!r} is no measure of a {graph.task} task: choose one of loss, "
-            f"{', '.join(measures_of(graph.task))}"
-        )
+    for name in protocol.measures:
+        if name not in measures_of(graph.task):
+            option = "watch" if name == protocol.watch else "pick"
+            raise ValueError(
+                f"{option}={name!r} is no measure of a {graph.task} task: choose one of loss, "
+                f"{', '.join(measures_of(graph.task))}"
+            )
     if graph.task == "regression" and (protocol.class_weight != "none" or protocol.calibrate):
         name = "calibrate=True" if protocol.calibrate else f"class_weight={protocol.class_weight!r}"
         raise ValueError(f"{name} is for classes, and the labels of {graph.name} are numbers: leave it out")

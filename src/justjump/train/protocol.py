@@ -19,6 +19,8 @@ Measure = Literal[
     "r2",
 ]
 Watch = Literal["loss", Measure]
+Stop = Literal["patience", "window", "never"]
+Pick = Literal["watched", "loss", Measure, "last"]
 TaskOption = Literal["auto", "multiclass", "multilabel", "regression"]
 ClassWeight = Literal["none", "balanced"]
 Decay = Literal["all", "weights"]
@@ -31,8 +33,8 @@ class Protocol:
     """Adam with early stopping on random 20/20/60 splits.
 
     The paper does not say what patience watches and when it starts, whether features are normalised, whether splits
-    are stratified, and whether biases are decayed. Each of these is an option here. The dropout rates are options of
-    :class:`~justjump.nn.ModelConfig`.
+    are stratified, whether biases are decayed, and which epoch counts in the end. Each of these is an option here. The
+    dropout rates are options of :class:`~justjump.nn.ModelConfig`.
 
     >>> Protocol(decay="none")
     Traceback (most recent call last):
@@ -46,6 +48,17 @@ class Protocol:
     watch: Watch = option("loss", "Validation value that patience watches.")
     patience_start: int = option(0, "Epoch from which patience counts.")
     max_epochs: int = option(1000, "Largest number of epochs.")
+    stop: Stop = option(
+        "patience",
+        "When training stops: when patience has run out, when the validation loss exceeds its mean over a window of the "
+        "epochs before (as many as patience says, from patience_start on), or never before max_epochs.",
+        later=True,
+    )
+    pick: Pick = option(
+        "watched",
+        "Validation value that picks the epoch whose weights are kept; by default the one that patience watches.",
+        later=True,
+    )
     scale: Scale = option(
         "auto",
         "How columns of numbers are scaled: auto standardises those of a size that networks do not take, none leaves "
@@ -80,6 +93,8 @@ class Protocol:
         for name, least in (("patience", 1), ("max_epochs", 1), ("patience_start", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+        if self.stop == "window" and self.watch != "loss":
+            raise ValueError(f"stop='window' compares losses: leave out watch={self.watch!r}")
         self._check_batches()
         if not self.learning_rate > 0 or not self.weight_decay >= 0:
             raise ValueError(
@@ -102,6 +117,11 @@ class Protocol:
                 f"fanout={self.fanout!r} must be a list of numbers of neighbours, such as [15, 10]; -1 takes all"
             )
         object.__setattr__(self, "fanout", fanout)  # JSON brings a list
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures besides the loss that are needed in each epoch."""
+        return tuple({one: None for one in (self.watch, self.pick) if one not in ("loss", "watched", "last")})
 
     def check_layers(self, layers: int) -> None:
         """Raise ValueError unless there is one number of ``fanout`` per layer."""

@@ -11,6 +11,7 @@ from rich.progress import Progress as Bars
 from justjump.train.checkpoint import Progress
 from justjump.train.measures import SCORE, WORDS, is_share
 from justjump.train.protocol import Protocol
+from justjump.train.stopping import earliest_end
 
 
 class EpochBar:
@@ -47,9 +48,8 @@ class EpochBar:
     def __call__(self, progress: Progress) -> None:
         if not self.shown:
             return
-        waits = max(progress.best_epoch, self.protocol.patience_start) + self.protocol.patience
         pace = progress.seconds / progress.epoch
-        left = (min(waits, self.protocol.max_epochs) - progress.epoch) * pace
+        left = max(earliest_end(progress, self.protocol) - progress.epoch, 0) * pace
         self.bars.update(
             self.task,
             description=f"epoch {progress.epoch}",
