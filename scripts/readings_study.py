@@ -1,7 +1,7 @@
 """Which reading of the paper's protocol fits its figures?
 
-Trains cells of Table 1 under each reading of justjump.experiments.readings, keeps the results in a store (the same command
-goes on where it was stopped), and prints how well each reading fits:
+Trains cells of Table 1 under each reading of justjump.experiments.readings, keeps the results in a store (the same
+command goes on where it was stopped), and prints how well each reading fits:
 
     python scripts/readings_study.py --store study --data-dir DATA --splits 5 --dataset cora pubmed --model gcn dna
 
@@ -77,13 +77,8 @@ def fit_table(found: dict[str, dict[Cell, Summary | None]]) -> str:
         rms = math.sqrt(sum((d / a.std) ** 2 for d, (_, a) in zip(differences, pairs, strict=True)) / len(pairs))
         close = sum(abs(d) <= max(1.0, 2 * a.std) for d, (_, a) in zip(differences, pairs, strict=True))
         widest = max(s.std or 0.0 for s, _ in pairs)
-        numbers = [
-            f"{sum(differences) / len(pairs):+.2f}",
-            f"{absolute:.2f}",
-            f"{rms:.2f}",
-            f"{close}",
-            f"{widest:.2f}",
-        ]
+        mean = sum(differences) / len(pairs)
+        numbers = [f"{mean:+.2f}", f"{absolute:.2f}", f"{rms:.2f}", f"{close}", f"{widest:.2f}"]
         ordered.append((absolute, f"| {name} | {len(pairs)} | {' | '.join(numbers)} |"))
     return "\n".join(lines + [line for _, line in sorted(ordered)])
 

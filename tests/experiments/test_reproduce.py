@@ -10,6 +10,7 @@ from job_kinds import small_job
 from justjump.experiments import paper
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
+from justjump.experiments.readings import DEFAULT, READINGS, Reading
 from justjump.experiments.reproduce import Setting, chosen, parse_shard, reproduce, rows, shard_of, show
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
@@ -25,13 +26,13 @@ def test_show_makes_the_table_of_what_is_there_and_downloads_nothing(
 ) -> None:
     monkeypatch.setattr(GraphSpec, "load", lambda spec: pytest.fail(f"{spec.name} was loaded"))
     with pytest.raises(RunError, match="there is no store"):
-        show(["all"], ["all"], 3, tmp_path, Protocol())
+        show(["all"], ["all"], 3, tmp_path, READINGS[DEFAULT])
     with Store(tmp_path / "results.sqlite") as store:
         for seed in range(2):
             store.add(
                 Job(GraphSpec("cora_full"), paper.published("dna-g8", "cora_full"), Protocol(), seed), fake_result(seed)
             )
-    show(["all"], ["all"], 3, tmp_path, Protocol())
+    show(["all"], ["all"], 3, tmp_path, READINGS[DEFAULT])
     shown = capsys.readouterr().out
     assert shown.count("DNA g=8") == 1
     assert "2/3" in shown, "one of its splits is missing"
@@ -39,7 +40,7 @@ def test_show_makes_the_table_of_what_is_there_and_downloads_nothing(
     assert "not run" not in shown
     assert "Cora Full" in (tmp_path / "table1.md").read_text()
     with pytest.raises(RunError, match="holds no result.*leave out --show"):
-        show(["cora"], ["all"], 3, tmp_path, Protocol())
+        show(["cora"], ["all"], 3, tmp_path, READINGS[DEFAULT])
 
 
 @pytest.mark.slow
@@ -51,7 +52,7 @@ def test_a_dataset_that_was_named_and_is_not_there_is_a_failure(
     (broken / "ind.citeseer.allx").touch()
     here = {name: paper.DATASETS[name] for name in ("cora", "citeseer")}
     monkeypatch.setattr(paper, "DATASETS", here)
-    setting, short = Setting(tmp_path, 1), Protocol(max_epochs=2)
+    setting, short = Setting(tmp_path, 1), Reading("default", "two epochs", protocol={"max_epochs": 2})
     with pytest.raises(SystemExit):
         reproduce(["citeseer"], ["gcn-none"], 1, setting, short, str(tmp_path / "data"))
     assert "no run has ended yet: no table" in capsys.readouterr().out

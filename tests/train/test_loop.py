@@ -21,7 +21,6 @@ from justjump.nn.config import Model
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, TrainingWarning, fit, loop, prepare
 from justjump.train.loop import make_optimizer
-from justjump.train.stopping import is_done
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
@@ -85,16 +84,6 @@ def test_best_epoch_is_restored(cora: Graph) -> None:
     with torch.no_grad():
         logits = run.model.eval()(inputs.x, inputs.adj)[split.val]
     assert torch.nn.functional.cross_entropy(logits, inputs.labels[split.val]).item() == run.val_loss
-
-
-def test_patience() -> None:
-    protocol = Protocol(patience=3)
-    assert not is_done(Progress(epoch=5, watched_epoch=3), protocol)
-    assert is_done(Progress(epoch=6, watched_epoch=3), protocol)
-    late = Protocol(patience=3, patience_start=10)
-    assert not is_done(Progress(epoch=12, watched_epoch=3), late)
-    assert is_done(Progress(epoch=13, watched_epoch=3), late)
-    assert is_done(Progress(epoch=4, watched_epoch=4), Protocol(max_epochs=4))
 
 
 def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:

@@ -59,6 +59,10 @@ def reproduce(
     ] = ALL,
     data_dir: DataDir = None,
     model: Annotated[list[str], typer.Option(help=MODELS, rich_help_panel=NETWORKS)] = ALL,
+    reading: Annotated[
+        str,
+        typer.Option(help="What fills in what the paper leaves open; see below.", rich_help_panel=NETWORKS),
+    ] = "default",
     splits: Annotated[
         int, typer.Option(min=1, help="Number of random splits and initialisations per cell.", rich_help_panel=RUNS)
     ] = 10,
@@ -81,19 +85,23 @@ def reproduce(
     Models: all; the kinds gcn, gat, dna; the rows gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat,
     gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
 
+    The paper says little about training. A reading fills in the rest: default, or for example benchmark or example, the
+    rules of what the author published elsewhere in the same weeks. The table of each reading has a file of its own.
+
     Example: justjump reproduce --dataset cora --model dna-g16,gcn-none --splits 3
     """
     from justjump.experiments.local import worker_count
+    from justjump.experiments.readings import find_reading
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.experiments.reproduce import reproduce as run
     from justjump.experiments.reproduce import show as show_only
-    from justjump.train import Protocol
 
+    wanted = find_reading(reading)
     if show:
-        show_only(dataset, model, splits, store, Protocol())
+        show_only(dataset, model, splits, store, wanted)
         return
     setting = Setting(store, worker_count(jobs), engine, address, parse_shard(shard), tensorboard)
-    run(dataset, model, splits, setting, Protocol(), None if data_dir is None else str(data_dir))
+    run(dataset, model, splits, setting, wanted, None if data_dir is None else str(data_dir))
 
 
 @app.command(cls=GroupedCommand)

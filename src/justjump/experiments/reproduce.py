@@ -18,11 +18,12 @@ from justjump.experiments.execute import Engine, LocalEngine, Outcome, execute
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.picture import draw
+from justjump.experiments.readings import DEFAULT, Reading
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count, title
 from justjump.files import replace_file, replace_text
-from justjump.train import Protocol, RunError
+from justjump.train import RunError
 from justjump.train.tensorboard import check_log_folder
 
 STORE_FILE = "results.sqlite"
@@ -133,10 +134,10 @@ def reproduce(
     models: Sequence[str],
     splits: int,
     setting: Setting,
-    protocol: Protocol,
+    reading: Reading,
     data_dir: str | None,
 ) -> None:
-    """Run the published configurations, print Table 1, and write it beside the store."""
+    """Run the published configurations under one reading, print Table 1, and write it beside the store."""
     names, models = chosen(datasets, list(paper.DATASETS), "dataset"), rows(models)
     if setting.tensorboard is not None:
         check_log_folder(setting.tensorboard)
@@ -145,37 +146,40 @@ def reproduce(
     absent = unavailable(specs)
     for name, reason in absent.items():
         print(f"not run: {name}: {reason}", file=sys.stderr)
-    jobs = cell_jobs(specs, models, splits, protocol, setting.tensorboard)
+    jobs = cell_jobs(specs, models, splits, reading, setting.tensorboard)
     with Store(setting.store / STORE_FILE) as store:
         outcome = setting.run([job for (name, _), own in jobs.items() if name not in absent for job in own], store)
         cells = cells_in(store, jobs, absent)
-    publish(cells, setting.store)
+    publish(cells, setting.store, reading)
     print(f"{time.perf_counter() - start:.0f} seconds")
     end(outcome, [name for name in absent if name in names_in(datasets)])  # "all" means all that are available
 
 
-def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Path, protocol: Protocol) -> None:
+def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Path, reading: Reading) -> None:
     """Print what a store holds of Table 1, and write it beside the store. Runs and downloads nothing."""
     specs = [GraphSpec(name) for name in chosen(datasets, list(paper.DATASETS), "dataset")]
-    jobs = cell_jobs(specs, rows(models), splits, protocol)
+    jobs = cell_jobs(specs, rows(models), splits, reading)
     with Store(folder / STORE_FILE, read_only=True) as store:
         cells = [cell for cell in cells_in(store, jobs) if cell.ours is not None]
     if not cells:
-        raise RunError(f"{folder} holds no result of these cells of Table 1: leave out --show to run them")
-    publish(cells, folder)
+        under = "" if reading.name == DEFAULT else f" under the reading {reading.name}"
+        raise RunError(f"{folder} holds no result of these cells of Table 1{under}: leave out --show to run them")
+    publish(cells, folder, reading)
 
 
 def cell_jobs(
-    specs: Sequence[GraphSpec], models: Sequence[str], splits: int, protocol: Protocol, tensorboard: Path | None = None
+    specs: Sequence[GraphSpec], models: Sequence[str], splits: int, reading: Reading, tensorboard: Path | None = None
 ) -> dict[tuple[str, str], list[Job]]:
     """The jobs of each cell, by dataset and row."""
     curves = None if tensorboard is None else str(tensorboard)
     return {
         (spec.name, model): [
-            Job(spec, paper.published(model, spec.name), protocol, seed, tensorboard=curves) for seed in range(splits)
+            Job(spec, reading.network(config), reading.training(config.model), seed, tensorboard=curves)
+            for seed in range(splits)
         ]
         for spec in specs
         for model in models
+        for config in [paper.published(model, spec.name)]
     }
 
 
@@ -203,24 +207,30 @@ def cells_in(
     return cells
 
 
-def publish(cells: Sequence[table1.Cell], folder: Path) -> None:
+def publish(cells: Sequence[table1.Cell], folder: Path, reading: Reading) -> None:
     """Print the table and write it in all formats, unless there is nothing to show."""
     if all(cell.ours is None for cell in cells):
         print("no run has ended yet: no table")
         return
-    write_all(cells, folder)
+    write_all(cells, folder, reading)
     console = Console()
     for table in table1.tables(cells):
         console.print(table, "")
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
-    print(f"this table as table1.md, .tex, .csv and .png: {folder}")
+    print(f"reading {reading.name}: {reading.words}")
+    print(f"this table as {file_stem(reading)}.md, .tex, .csv and .png: {folder}")
 
 
-def write_all(cells: Sequence[table1.Cell], folder: Path) -> None:
+def file_stem(reading: Reading) -> str:
+    """Tables of different readings are different files."""
+    return "table1" if reading.name == DEFAULT else f"table1-{reading.name}"
+
+
+def write_all(cells: Sequence[table1.Cell], folder: Path, reading: Reading) -> None:
     """Table 1 as Markdown, LaTeX, CSV and a picture."""
     texts = {"md": table1.as_markdown, "tex": table1.as_latex, "csv": table1.as_csv}
     for ending, render in texts.items():
-        replace_text(folder / f"table1.{ending}", render(cells))
+        replace_text(folder / f"{file_stem(reading)}.{ending}", render(cells))
     figure = draw(cells)
-    replace_file(folder / "table1.png", lambda path: figure.savefig(path, dpi=150, format="png"))
+    replace_file(folder / f"{file_stem(reading)}.png", lambda path: figure.savefig(path, dpi=150, format="png"))

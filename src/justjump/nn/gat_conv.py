@@ -38,8 +38,9 @@ class GATConv(nn.Module):
         softmax: ``"incoming"``: the weights of the edges into a node sum to one; ``"outgoing"``: those of the edges out
             of a node do, as in PyG from 13 March to 19 April 2019
         vectors: initialise the attention vectors as ``"two"``, or as the halves of ``"one"`` as PyG did in 2019
-        projection: ``"glorot"``, or ``"uniform"`` for the projection of DNA: initialised as a linear layer of torch,
-            with the learned vector before the sum
+        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix; or
+            ``"uniform"`` for the projection of DNA, initialised as a linear layer of torch, with the learned vector
+            before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, heads * out_channels]``, or ``[N, out_channels]`` where heads are averaged
@@ -82,15 +83,15 @@ class GATConv(nn.Module):
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
         self.concat = concat
         size = heads * out_channels if concat else out_channels
-        self.bias = nn.Parameter(torch.empty(size)) if bias and projection == "glorot" else None
+        self.bias = nn.Parameter(torch.empty(size)) if bias and projection != "uniform" else None
         self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        if self.projection == "glorot":
-            glorot_(self.lin.weight)
-        else:
+        if self.projection == "uniform":
             self.lin.reset_parameters()
+        else:
+            glorot_(self.lin.weight, blocks=self.lin.groups if self.projection == "whole" else 1)
         if self.vectors == "two":
             glorot_(self.att_src)
             glorot_(self.att_dst)

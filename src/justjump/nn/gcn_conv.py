@@ -27,8 +27,9 @@ class GCNConv(nn.Module):
         out_channels: size of each output row
         groups: groups of the projection; divides both sizes
         bias: add a learned vector
-        projection: ``"glorot"``, or ``"uniform"`` for the projection of DNA: initialised as a linear layer of torch,
-            with the learned vector before the sum
+        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix; or
+            ``"uniform"`` for the projection of DNA, initialised as a linear layer of torch, with the learned vector
+            before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, out_channels]``
@@ -56,15 +57,15 @@ class GCNConv(nn.Module):
             self.lin = GroupedLinear(in_channels, out_channels, groups, bias)
         else:
             self.lin = layer_projection(in_channels, out_channels, groups)
-        self.bias = nn.Parameter(torch.empty(out_channels)) if bias and projection == "glorot" else None
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias and projection != "uniform" else None
         self.register_module("edge_mask", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        if self.projection == "glorot":
-            glorot_(self.lin.weight)
-        else:
+        if self.projection == "uniform":
             self.lin.reset_parameters()
+        else:
+            glorot_(self.lin.weight, blocks=self.lin.groups if self.projection == "whole" else 1)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

@@ -14,9 +14,12 @@ def reset_parameters(module: nn.Module) -> None:
             reset()
 
 
-def glorot_(weight: Tensor) -> None:
-    """Uniform in +-sqrt(6 / (in + out)), in and out being the last two sizes, in place; a lazy weight waits."""
+def glorot_(weight: Tensor, blocks: int = 1) -> None:
+    """Uniform in +-sqrt(6 / (in + out)), in and out being the last two sizes, in place; a lazy weight waits.
+
+    If the weight is a number of blocks of one matrix, in and out are those of the matrix.
+    """
     if is_lazy(weight):
         return
-    bound = math.sqrt(6 / (weight.size(-2) + weight.size(-1)))
+    bound = math.sqrt(6 / (blocks * (weight.size(-2) + weight.size(-1))))
     nn.init.uniform_(weight, -bound, bound)

@@ -50,8 +50,8 @@ class Protocol:
     max_epochs: int = option(1000, "Largest number of epochs.")
     stop: Stop = option(
         "patience",
-        "When training stops: when patience has run out, when the validation loss exceeds its mean over a window of the "
-        "epochs before (as many as patience says, from patience_start on), or never before max_epochs.",
+        "When training stops: when patience has run out, when the validation loss exceeds its mean over a window of "
+        "the epochs before (as many as patience says, from patience_start on), or never before max_epochs.",
         later=True,
     )
     pick: Pick = option(

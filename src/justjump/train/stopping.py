@@ -58,7 +58,7 @@ def _better(values: Values, name: str, option: str) -> float:
     value = values[name]
     if value is None:
         raise TrainingError(
-            f"{option}={name!r} is not defined on these validation nodes, which are too few or all of one class: choose "
-            "the loss, or a split with more of them"
+            f"{option}={name!r} is not defined on these validation nodes, which are too few or all of one class: "
+            "choose the loss, or a split with more of them"
         )
     return -value if name == "loss" or name in LOWER_IS_BETTER else value
