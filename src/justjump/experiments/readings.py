@@ -96,6 +96,13 @@ _ALL = (
         WINDOW,
         LONG_WINDOW,
     ),
+    Reading(
+        "benchmark-linear",
+        "as benchmark, with blocks of GCN and GAT initialised as parts of one linear layer",
+        {**NO_INPUT_DROPOUT, "projection": "linear"},
+        WINDOW,
+        LONG_WINDOW,
+    ),
     Reading("benchmark-dropout", "the benchmarks' rule with dropout on the input", {}, WINDOW, LONG_WINDOW),
     Reading(
         "example",

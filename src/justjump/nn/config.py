@@ -14,7 +14,7 @@ Update = Literal["none", "skip", "gru"]
 Readout = Literal["mean", "max", "sum", "attention"]
 Softmax = Literal["incoming", "outgoing"]
 Vectors = Literal["two", "one"]
-Projection = Literal["glorot", "whole", "uniform"]
+Projection = Literal["glorot", "whole", "linear", "uniform"]
 
 
 @documented
@@ -55,8 +55,8 @@ class ModelConfig:
     )
     projection: Projection = option(
         "glorot",
-        "Grouped projections: initialised by Glorot's rule for each block or for the whole matrix, with a bias after "
-        "the sum over neighbours, or as in DNA, uniform with a bias before it (gcn, gat).",
+        "Grouped projections: initialised by Glorot's rule for each block or for the whole matrix, or as one linear "
+        "layer, with a bias after the sum over neighbours; or as in DNA, uniform with a bias before it (gcn, gat).",
         in_commands=False,
         later=True,
     )

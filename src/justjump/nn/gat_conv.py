@@ -9,7 +9,7 @@ from justjump import ops
 from justjump.nn.arguments import refuse_unknown
 from justjump.nn.config import Projection, Softmax, Vectors
 from justjump.nn.grouped_linear import GroupedLinear
-from justjump.nn.init import glorot_
+from justjump.nn.init import glorot_, reset_projection
 from justjump.nn.lazy_linear import layer_projection
 from justjump.nn.sizes import check_sizes
 from justjump.ops import Adjacency
@@ -38,9 +38,9 @@ class GATConv(nn.Module):
         softmax: ``"incoming"``: the weights of the edges into a node sum to one; ``"outgoing"``: those of the edges out
             of a node do, as in PyG from 13 March to 19 April 2019
         vectors: initialise the attention vectors as ``"two"``, or as the halves of ``"one"`` as PyG did in 2019
-        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix; or
-            ``"uniform"`` for the projection of DNA, initialised as a linear layer of torch, with the learned vector
-            before the sum
+        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix, or as a
+            ``"linear"`` layer of torch of the whole matrix; or ``"uniform"`` for the projection of DNA: each block as a
+            linear layer, and the learned vector before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, heads * out_channels]``, or ``[N, out_channels]`` where heads are averaged
@@ -88,10 +88,7 @@ class GATConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        if self.projection == "uniform":
-            self.lin.reset_parameters()
-        else:
-            glorot_(self.lin.weight, blocks=self.lin.groups if self.projection == "whole" else 1)
+        reset_projection(self.lin, self.projection)
         if self.vectors == "two":
             glorot_(self.att_src)
             glorot_(self.att_dst)

@@ -9,7 +9,7 @@ from justjump import ops
 from justjump.nn.arguments import refuse_unknown
 from justjump.nn.config import Projection
 from justjump.nn.grouped_linear import GroupedLinear
-from justjump.nn.init import glorot_
+from justjump.nn.init import reset_projection
 from justjump.nn.lazy_linear import layer_projection
 from justjump.ops import Adjacency
 
@@ -27,9 +27,9 @@ class GCNConv(nn.Module):
         out_channels: size of each output row
         groups: groups of the projection; divides both sizes
         bias: add a learned vector
-        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix; or
-            ``"uniform"`` for the projection of DNA, initialised as a linear layer of torch, with the learned vector
-            before the sum
+        projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix, or as a
+            ``"linear"`` layer of torch of the whole matrix; or ``"uniform"`` for the projection of DNA: each block as a
+            linear layer, and the learned vector before the sum
 
     Shapes:
         ``[N, in_channels] -> [N, out_channels]``
@@ -62,10 +62,7 @@ class GCNConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        if self.projection == "uniform":
-            self.lin.reset_parameters()
-        else:
-            glorot_(self.lin.weight, blocks=self.lin.groups if self.projection == "whole" else 1)
+        reset_projection(self.lin, self.projection)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
