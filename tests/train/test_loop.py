@@ -99,6 +99,8 @@ def test_which_parameters_decay() -> None:
     assert len(everything) == 1
     decayed, plain = make_optimizer(net, Protocol(decay="weights")).param_groups
     assert (decayed["weight_decay"], plain["weight_decay"]) == (0.0005, 0.0)
+    batches = Protocol(batch_size=100)
+    assert make_optimizer(net, batches, batches.steps(401)).param_groups[0]["weight_decay"] == 0.0001, "shared by 5"
     names = {id(p): name for name, p in net.named_parameters()}
     assert all("bias" in names[id(p)] for p in plain["params"])
     assert not any("bias" in names[id(p)] for p in decayed["params"])

@@ -106,7 +106,7 @@ def fit(
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
         model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes).to(place)
-        state = State(model, make_optimizer(model, protocol), {}, Progress(measure=SCORE[graph.task]))
+        state = State(model, make_optimizer(model, protocol, protocol.steps(len(split.train))), {}, Progress(measure=SCORE[graph.task]))
         state.keep_best()
         save = None
         if folder is not None:
@@ -256,12 +256,17 @@ def validate(
     )
 
 
-def make_optimizer(model: nn.Module, protocol: Protocol) -> torch.optim.Adam:
-    """Adam with the L2 penalty on all parameters, or on those that are not biases."""
+def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torch.optim.Adam:
+    """Adam with the L2 penalty on all parameters, or on those that are not biases.
+
+    Each of the steps of an epoch takes its share of the penalty. The whole of it in each of 20 mini-batches would
+    outweigh what the network learns.
+    """
+    penalty = protocol.weight_decay / steps
     named = list(model.named_parameters())
     plain = [p for name, p in named if protocol.decay == "weights" and name.split(".")[-1].startswith("bias")]
     decayed = [p for _, p in named if not any(p is q for q in plain)]
-    groups = [{"params": decayed, "weight_decay": protocol.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    groups = [{"params": decayed, "weight_decay": penalty}, {"params": plain, "weight_decay": 0.0}]
     return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate, fused=True)
 
 

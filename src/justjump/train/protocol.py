@@ -42,7 +42,7 @@ class Protocol:
     """
 
     learning_rate: float = option(0.005, "Learning rate of Adam.")
-    weight_decay: float = option(0.0005, "L2 penalty on the parameters.")
+    weight_decay: float = option(0.0005, "L2 penalty on the parameters, shared by the steps of an epoch.")
     decay: Decay = option("all", "Whether the penalty applies to all parameters, or to weights but not biases.")
     patience: int = option(10, "Number of epochs without a better validation value after which training stops.")
     watch: Watch = option("loss", "Validation value that patience watches.")
@@ -122,6 +122,10 @@ class Protocol:
     def measures(self) -> tuple[str, ...]:
         """The measures besides the loss that are needed in each epoch."""
         return tuple({one: None for one in (self.watch, self.pick) if one not in ("loss", "watched", "last")})
+
+    def steps(self, training_nodes: int) -> int:
+        """The number of steps of an epoch."""
+        return 1 if self.batch_size is None else -(-training_nodes // self.batch_size)
 
     def check_layers(self, layers: int) -> None:
         """Raise ValueError unless there is one number of ``fanout`` per layer."""
