@@ -94,17 +94,21 @@ def figures(cells: list[Cell], found: dict[str, dict[Cell, Summary | None]]) -> 
 
 
 def compare_depth(options: argparse.Namespace) -> None:
-    """GCN JK-None on Cora: one layer is the paper's choice in its grid, so two must not be better."""
-    base = paper.published("gcn-none", "cora")
-    networks = [replace(base, layers=layers, groups=groups) for groups in (16, 1) for layers in (1, 2)]
-    todo = {name: [jobs(READINGS[name], config, "cora", options) for config in networks] for name in options.reading}
+    """GCN JK-None: the paper chose one layer in its grid on every dataset, so two must not be better."""
+    networks = [replace(paper.published("gcn-none", "cora"), layers=n, groups=g) for g in (16, 1) for n in (1, 2)]
+    todo = {
+        (dataset, name): [jobs(READINGS[name], config, dataset, options) for config in networks]
+        for dataset in options.dataset
+        for name in options.reading
+    }
     with run([job for own in todo.values() for group in own for job in group], options) as store:
-        print(f"| reading | {' | '.join(config.notation for config in networks)} |")
-        print("|---|" + "---:|" * len(networks))
-        for name, own in todo.items():
+        print(f"| dataset | paper | reading | {' | '.join(config.notation for config in networks)} |")
+        print("|---|---:|---|" + "---:|" * len(networks))
+        for (dataset, name), own in todo.items():
             summaries = [Summary.of(store.results(group)) for group in own]
             shown = ["-" if s is None else f"{s.mean:.2f} ± {s.std or 0:.2f}" for s in summaries]
-            print(f"| {name} | {' | '.join(shown)} |")
+            stated = paper.TABLE1["gcn-none"][dataset]
+            print(f"| {dataset} | {stated.mean:.2f} ± {stated.std:.2f} | {name} | {' | '.join(shown)} |")
 
 
 def main() -> None:
@@ -116,7 +120,7 @@ def main() -> None:
     parser.add_argument("--reading", nargs="+", default=list(READINGS), choices=list(READINGS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--depth", action="store_true", help="GCN JK-None on Cora with one and two layers")
+    parser.add_argument("--depth", action="store_true", help="GCN JK-None with one and two layers")
     parser.add_argument("--figures", action="store_true", help="print the accuracies, not how well they fit")
     options = parser.parse_args()
     compare_depth(options) if options.depth else compare_cells(options)
