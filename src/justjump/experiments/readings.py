@@ -57,7 +57,8 @@ class Reading:
 
 _ALL = (
     Reading("default", "dropout on the input; patience 10 on the validation loss from the first epoch"),
-    Reading("patience-100", "patience 100", protocol={"patience": 100}),
+    Reading("patience-100", "patience 100; dropout on the input", protocol={"patience": 100}),
+    Reading("patience-100-plain", "patience 100; no dropout on the input", NO_INPUT_DROPOUT, {"patience": 100}),
     Reading(
         "benchmark",
         "the benchmarks' rule: at most 200 epochs, a window of 10 (GAT: 1000, 100); no dropout on the input",

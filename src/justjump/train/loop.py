@@ -106,7 +106,12 @@ def fit(
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
         model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes).to(place)
-        state = State(model, make_optimizer(model, protocol, protocol.steps(len(split.train))), {}, Progress(measure=SCORE[graph.task]))
+        state = State(
+            model,
+            make_optimizer(model, protocol, protocol.steps(len(split.train))),
+            {},
+            Progress(measure=SCORE[graph.task]),
+        )
         state.keep_best()
         save = None
         if folder is not None:
