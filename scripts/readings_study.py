@@ -39,7 +39,9 @@ def jobs(reading: Reading, config: ModelConfig, dataset: str, options: argparse.
 
 
 def run(todo: Sequence[Job], options: argparse.Namespace) -> Store:
-    store = Store(options.store / "results.sqlite")
+    store = Store(options.store / "results.sqlite", read_only=options.show)
+    if options.show:
+        return store
     outcome = execute(
         todo,
         store,
@@ -121,6 +123,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--depth", action="store_true", help="GCN JK-None with one and two layers")
+    parser.add_argument("--show", action="store_true", help="run nothing; show what the store holds")
     parser.add_argument("--figures", action="store_true", help="print the accuracies, not how well they fit")
     options = parser.parse_args()
     compare_depth(options) if options.depth else compare_cells(options)
