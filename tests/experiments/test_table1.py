@@ -1,6 +1,7 @@
 """Table 1 beside the paper's figures, in every form."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def test_verdicts(cells: list[table1.Cell]) -> None:
     assert found["dna-g1"] == "-"
     assert table1.summary_line(cells).startswith("within the spread: 1 of 3 cells; within one point")
     assert table1.summary_line(cells).endswith(": 2; 19 not run")
+
+
+def test_runs_that_are_stuck_are_named(cells: list[table1.Cell]) -> None:
+    assert table1.stuck_line(cells) == ""
+    assert "Runs that" not in table1.as_markdown(cells)
+    stuck = [replace(cells[0], stuck=(3, 8)), *cells[1:]]
+    assert "Cora GCN JK-None seed 3, 8." in table1.as_markdown(stuck)
 
 
 def test_every_form_shows_figures_and_what_is_missing(cells: list[table1.Cell], tmp_path: Path) -> None:

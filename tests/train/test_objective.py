@@ -31,6 +31,37 @@ def test_losses_are_means_over_known_entries() -> None:
     assert torch.equal(Objective().loss(output, classes), F.cross_entropy(output, classes))
 
 
+def smallest_loss(objective: Objective, labels: torch.Tensor, outputs: int) -> float:
+    """Of any constant output, found by search."""
+    constant = torch.zeros(1, outputs, requires_grad=True)
+    optimizer = torch.optim.LBFGS([constant], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> float:
+        optimizer.zero_grad()
+        value = objective.loss(constant.expand(len(labels), -1), labels)
+        value.backward()
+        return value.item()
+
+    optimizer.step(loss)
+    return loss()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_loss_of_a_constant_is_the_smallest_of_any(weighted: bool) -> None:
+    classes = torch.tensor([0, 0, 0, 1, 2, 2])
+    entries = torch.tensor([[1.0, 0.0], [0.0, NAN], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [NAN, 0.0]])
+    weight = torch.tensor([1.0, 2.0, 5.0]) if weighted else None
+    numbers = Objective("regression", mean=torch.tensor([0.5, -1.0]), scale=torch.tensor([2.0, 3.0]))
+    kinds = [
+        (Objective(weight=weight), classes, 3),
+        (Objective("multilabel", weight=None if weight is None else weight[:2]), entries, 2),
+        (numbers, entries, 2),
+    ]
+    for objective, labels, outputs in kinds:
+        assert objective.constant_loss(labels) == pytest.approx(smallest_loss(objective, labels, outputs), abs=1e-5)
+    assert Objective().constant_loss(torch.zeros(5, dtype=torch.int64)) == 0.0
+
+
 def test_unknown_entries_have_no_gradient() -> None:
     for objective in (Objective("multilabel"), Objective("regression", mean=torch.zeros(1), scale=torch.ones(1))):
         output = torch.randn(3, 1, requires_grad=True)

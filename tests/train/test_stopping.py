@@ -5,7 +5,7 @@ import pytest
 from justjump.data import Graph
 from justjump.nn import ModelConfig
 from justjump.train import Progress, Protocol, fit
-from justjump.train.stopping import earliest_end, is_done
+from justjump.train.stopping import earliest_end, is_done, is_stuck
 
 SMALL = ModelConfig("gcn", layers=1, hidden=16, groups=1)
 
@@ -38,6 +38,13 @@ def test_never_is_never() -> None:
     assert not is_done(Progress(epoch=49), protocol)
     assert is_done(Progress(epoch=50), protocol)
     assert earliest_end(Progress(epoch=3), protocol) == 50
+
+
+def test_a_run_that_never_leaves_its_plateau_says_so(cora: Graph) -> None:
+    assert fit(cora, SMALL, Protocol(max_epochs=2, learning_rate=1e-6)).stuck
+    assert not fit(cora, SMALL, Protocol(max_epochs=60, learning_rate=0.05)).stuck
+    assert is_stuck(Progress(epoch=2, best_epoch=1, loss=[0.95, 0.5]), 1.0), "the kept epoch counts"
+    assert not is_stuck(Progress(epoch=2, best_epoch=2, loss=[0.95, 0.5]), 1.0)
 
 
 def test_the_epoch_that_is_kept_may_be_picked_by_another_value(cora: Graph) -> None:

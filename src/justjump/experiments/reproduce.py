@@ -203,7 +203,8 @@ def cells_in(
         results = store.results(own)
         why_not = "not run: data not at hand" if dataset in absent else "not run"
         seconds = sum(result["seconds"] for result in results)
-        cells.append(table1.Cell(dataset, model, Summary.of(results), seconds, why_not, asked=len(own)))
+        stuck = tuple(result["seed"] for result in results if result.get("stuck"))
+        cells.append(table1.Cell(dataset, model, Summary.of(results), seconds, why_not, len(own), stuck))
     return cells
 
 
@@ -218,6 +219,8 @@ def publish(cells: Sequence[table1.Cell], folder: Path, reading: Reading) -> Non
         console.print(table, "")
     print(table1.summary_line(cells))
     print(table1.VERDICTS)
+    if stuck := table1.stuck_line(cells):
+        print(stuck)
     print(f"reading {reading.name}: {reading.words}")
     print(f"this table as {file_stem(reading)}.md, .tex, .csv and .png: {folder}")
 

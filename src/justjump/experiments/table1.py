@@ -45,7 +45,8 @@ def title(model: str) -> str:
 class Cell:
     """One cell: the paper's figure, ours, and the time spent on it.
 
-    ``why_not`` says why we have no figure, ``asked`` is the number of splits that ours should have.
+    ``why_not`` says why we have no figure, ``asked`` is the number of splits that ours should have, and ``stuck`` the
+    seeds of those that never left the plateau on which training starts.
     """
 
     dataset: str
@@ -54,6 +55,7 @@ class Cell:
     seconds: float = 0.0
     why_not: str = "not run"
     asked: int = paper.SPLITS
+    stuck: tuple[int, ...] = ()
 
     @property
     def paper(self) -> paper.Accuracy:
@@ -102,6 +104,16 @@ def summary_line(cells: Sequence[Cell]) -> str:
     left = f"; {len(cells) - len(done)} not run" if len(done) < len(cells) else ""
     of = count(len(done), "cell")
     return f"within the spread: {within} of {of}; within one point or two deviations of the paper: {close}{left}"
+
+
+def stuck_line(cells: Sequence[Cell]) -> str:
+    """The runs that never left the plateau on which training starts; empty if there are none."""
+    found = [
+        f"{paper.DATASETS[cell.dataset].title} {title(cell.model)} seed {', '.join(map(str, cell.stuck))}"
+        for cell in cells
+        if cell.stuck
+    ]
+    return f"never left the plateau on which training starts: {'; '.join(found)}" if found else ""
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
@@ -163,6 +175,8 @@ def as_markdown(cells: Sequence[Cell]) -> str:
             f"| {title(model)} | {' | '.join('' if cell is None else _ours_over_paper(cell) for cell in row)} |"
         )
     lines += ["", f"Ours, and the paper's below it; **bold**: within the spread. {summary_line(cells)}.", ""]
+    if stuck := stuck_line(cells):
+        lines += [f"Runs that {stuck}.", ""]
     for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
         lines += [
             f"## {paper.DATASETS[dataset].title}",

@@ -35,7 +35,7 @@ from justjump.train.protocol import Protocol
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
-from justjump.train.stopping import is_done, record
+from justjump.train.stopping import is_done, is_stuck, record
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -122,6 +122,7 @@ def fit(
         model.load_state_dict(state.best)
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
+        constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
         found = evaluate(model, inputs, graph, split, objective)
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     for note in found["notes"] if finished else ():
@@ -144,6 +145,7 @@ def fit(
         val_loss=done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
         seconds=done.seconds,
         task=graph.task,
+        stuck=is_stuck(done, constant_loss),
         objective=objective,
         split=split,
         **found,

@@ -63,6 +63,20 @@ class Objective:
             loss = (output - torch.nan_to_num(labels - mean) / scale).square()
         return (loss * there).sum() / there.sum()
 
+    def constant_loss(self, labels: Tensor) -> float:
+        """The smallest loss of a network that says the same of all nodes; for classes, that of their frequencies."""
+        weight = torch.ones(1, device=labels.device) if self.weight is None else self.weight
+        if self.task == "multiclass":
+            constant = (torch.bincount(labels, minlength=len(weight)) * weight).log()
+        else:
+            middle = torch.nan_to_num(torch.nanmean(labels, dim=0))
+            if self.task == "multilabel":
+                constant = torch.logit(weight * middle / (weight * middle + 1 - middle), eps=1e-6)
+            else:
+                mean, scale = self._units()
+                constant = (middle - mean) / scale
+        return self.loss(constant.expand(len(labels), -1), labels).item()
+
     def predictions(self, output: Tensor) -> Tensor:
         """Probabilities of the classes or of each label, or the predicted numbers: ``[n, C]``."""
         if self.task == "regression":

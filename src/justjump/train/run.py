@@ -62,6 +62,8 @@ class Run(HubMethods):
         confusion: of the test nodes (the validation nodes if there are none), ``[true class][predicted class]``
         calibration: of the same nodes, a list of (confidence, share of right predictions, number of predictions)
         notes: what its user should know about it, in sentences
+        stuck: whether training never left the plateau on which it starts: the training loss is hardly below that of a
+            network that says the same of all nodes
         split: the nodes that it was trained, validated and tested on; None in runs of older versions
     """
 
@@ -87,6 +89,7 @@ class Run(HubMethods):
     confusion: list[list[int]] | None = None
     calibration: list[list[float]] | None = None
     notes: tuple[str, ...] = ()
+    stuck: bool = False
     objective: Objective = field(default_factory=Objective)
     split: Split | None = None
 

@@ -95,6 +95,7 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
         "null or rows of three numbers",
     ),
     "notes": (_texts, "a list of texts"),
+    "stuck": (lambda value: isinstance(value, bool), "true or false"),
     "outputs": (lambda value: isinstance(value, dict), "an object"),
     "preprocessing": (lambda value: isinstance(value, dict), "an object"),
     "estimator": (lambda value: isinstance(value, dict), "an object"),

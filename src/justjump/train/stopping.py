@@ -43,6 +43,14 @@ def is_done(progress: Progress, protocol: Protocol) -> bool:
     return progress.epoch >= earliest_end(progress, protocol)
 
 
+def is_stuck(progress: Progress, constant_loss: float) -> bool:
+    """Whether the kept epoch is on the plateau on which training starts.
+
+    There, the loss is about that of a network that says the same of all nodes.
+    """
+    return progress.best_epoch == 0 or progress.loss[progress.best_epoch - 1] > 0.9 * constant_loss
+
+
 def earliest_end(progress: Progress, protocol: Protocol) -> int:
     """The epoch after which training ends, if validation does not become better."""
     if protocol.stop == "never":
