@@ -50,6 +50,9 @@ def test_names_of_columns_and_the_index() -> None:
         )
     with pytest.warns(DataWarning, match="the column 'strength' of edges is ignored; weight=..."):
         assert Graph.from_pandas(nodes, edges, source="from", target="to").edge_weight is None
+    since = edges.assign(since=2020)
+    with pytest.warns(DataWarning, match="the column 'since' of edges is ignored$"):
+        assert Graph.from_pandas(nodes, since, source="from", target="to", weight="strength").edge_weight is not None
 
 
 @pytest.mark.parametrize("make", TABLES)

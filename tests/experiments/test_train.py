@@ -1,6 +1,7 @@
 """One network on several splits: what is printed, written and told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,13 @@ def test_the_first_failure_ends_all() -> None:
     jobs = [RaisingJob(GraphSpec("cora"), SMALL, SHORT, 0), small_job(1)]
     with pytest.raises(RunError, match="this job\ncannot be done"):
         run_jobs(jobs, ["bad", "good"], jobs=1)
+
+
+def test_a_task_that_is_named_is_not_advised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_graph(tmp_path / "graph", split=False)
+    spec = GraphSpec(path=str(tmp_path / "graph"), label_column="x")
+    for protocol, last in ((replace(SHORT, task="regression"), "for each node"), (SHORT, "accuracy")):
+        train(spec, SMALL, protocol, splits=1, seed=0, jobs=1, output=None, tensorboard=None, as_json=False)
+        printed = capsys.readouterr()
+        assert "--task" not in printed.err
+        assert last in (printed.err if protocol.task == "regression" else printed.out)

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from justjump.data import Graph, Split
-from justjump.train import Run, TrainingWarning, fit
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, Run, TrainingWarning, fit
 from justjump.train.evaluation import notes_on_data, notes_on_predictions
+from justjump.train.remedies import Remedies
 from made_graphs import made_graph, made_graphs
 
 SMALL: dict[str, Any] = {"layers": 2, "hidden": 32, "heads": 4, "groups": 4, "learning_rate": 0.02}
+REMEDIES = Remedies(ModelConfig(), Protocol(), 50)
 
 
 def split_of(graph: Graph) -> Split:
@@ -78,19 +81,21 @@ def test_a_majority_class_is_said() -> None:
     with pytest.warns(TrainingWarning, match=r"predicts 'often' for every validation and test node, which 9\d"):
         run = fit(graph, **SMALL, max_epochs=5)
     assert len(run.notes) == 1
+    assert "try class_weight='balanced', watch='balanced_accuracy' or more epochs than max_epochs=5" in run.notes[0]
 
 
 def test_a_class_that_is_never_predicted_is_said() -> None:
     graph = made_graph("multiclass", unknown=0)
     predicted = np.eye(3)[np.minimum(graph.labels, 1)]
-    (note,) = notes_on_predictions(graph, split_of(graph), predicted)
+    (note,) = notes_on_predictions(graph, split_of(graph), predicted, REMEDIES)
     assert note.startswith("the network never predicts '2' (")
-    assert notes_on_predictions(graph, split_of(graph), np.eye(3)[graph.labels]) == []
+    assert notes_on_predictions(graph, split_of(graph), np.eye(3)[graph.labels], REMEDIES) == []
 
 
 def test_a_guess_is_said_to_be_one() -> None:
     graph = made_graph("regression")
-    (note,) = notes_on_predictions(graph, split_of(graph), np.full((graph.num_nodes, 1), np.nanmean(graph.labels)))
+    mean = np.full((graph.num_nodes, 1), np.nanmean(graph.labels))
+    (note,) = notes_on_predictions(graph, split_of(graph), mean, REMEDIES)
     assert "hardly better than a guess" in note
 
 
@@ -124,16 +129,27 @@ def test_one_other_prediction_does_not_hide_a_majority_class() -> None:
     graph = replace(graph, labels=labels, class_names=("often", "seldom"))
     predicted = np.tile([0.9, 0.1], (graph.num_nodes, 1))
     predicted[1] = [0.1, 0.9]
-    (note,) = notes_on_predictions(graph, split_of(graph), predicted)
+    (note,) = notes_on_predictions(graph, split_of(graph), predicted, REMEDIES)
     assert note.startswith("the network predicts 'often' for 199 of 200 validation and test nodes, which 75.")
 
 
 def test_a_guess_among_classes_is_said_to_be_one() -> None:
     graph = made_graph("multiclass", unknown=0)
-    (note,) = notes_on_predictions(graph, split_of(graph), np.eye(3)[np.arange(graph.num_nodes) % 3])
+    (note,) = notes_on_predictions(graph, split_of(graph), np.eye(3)[np.arange(graph.num_nodes) % 3], REMEDIES)
     assert "hardly better than a guess" in note
 
 
 def test_the_task_that_was_found_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     fit(made_graph("regression", 60), **SMALL, max_epochs=1)
     assert "task: regression, found from the labels; task=... chooses another" in capsys.readouterr().err
+
+
+def test_notes_do_not_advise_what_is_set() -> None:
+    graph = made_graph("multiclass", unknown=0)
+    rare = np.where(np.arange(graph.num_nodes) % 20 == 0, 1, 0)
+    graph = replace(graph, labels=rare, class_names=("often", "seldom"), features=np.ones((graph.num_nodes, 2)))
+    with pytest.warns(TrainingWarning) as seen:
+        run = fit(graph, **SMALL, max_epochs=5, class_weight="balanced", watch="balanced_accuracy", jump="concat")
+    (note,) = {str(one.message) for one in seen}
+    assert run.notes == (note,)
+    assert note.endswith("try more epochs than max_epochs=5 or another learning_rate than 0.02")

@@ -12,7 +12,7 @@ import torch
 from helpers import array_features, sparse_features
 from justjump.data import Graph, Split, Table
 from justjump.ops import SparseMatrix
-from justjump.train import prepare
+from justjump.train import fit, prepare
 from justjump.train.inputs import data_hash, graph_hash
 
 STEP = """
@@ -102,3 +102,10 @@ def test_a_table_becomes_numbers(tiny: Graph) -> None:
     assert isinstance(inputs.x, torch.Tensor)
     assert inputs.x[:2].tolist() == [[0, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
     assert inputs.preprocessing.describe() == "age: standardised (missing values marked), city: 2 categories"
+
+
+def test_shared_inputs_take_the_labels_of_the_task(tiny: Graph) -> None:
+    graph = replace(tiny, class_names=("3", "7"))
+    run = fit(graph, layers=1, hidden=8, heads=1, groups=1, task="regression", inputs=prepare(graph), max_epochs=1)
+    assert run.task == "regression"
+    assert run.measures["train"]["mae"] is not None

@@ -8,6 +8,7 @@ from justjump.data import Graph
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, fit, memory
 from justjump.train.errors import TrainingWarning
+from made_graphs import made_graphs
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 
@@ -54,8 +55,12 @@ def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatc
         run = fit(tiny, SMALL, Protocol(max_epochs=1))
     assert run.finished
     assert not any("memory" in note for note in run.notes)  # another machine may have more of it
-    with pytest.warns(TrainingWarning, match="lower batch_size or fanout"):
+    with pytest.warns(TrainingWarning, match="lower batch_size or give a fanout"):
         fit(tiny, SMALL, Protocol(max_epochs=1, batch_size=4))
+    (note,) = memory.notes_on_memory(tiny, SMALL, Protocol(batch_size=4, fanout=(2, 2)), 4)
+    assert "lower batch_size or fanout" in note
+    (note,) = memory.notes_on_memory(made_graphs(4), ModelConfig(window=2), Protocol(), 2)
+    assert note.endswith("train on fewer graphs, lower hidden or layers")
 
 
 @pytest.mark.parametrize("room", [None, 2**40])

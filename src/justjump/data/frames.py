@@ -88,7 +88,8 @@ def edges_of_frame(
     weight = weight or ("weight" if "weight" in columns else None)
     ignored = [name for name in columns if name not in (*ends, weight)]
     if ignored:
-        message = f"the column {short(ignored[0])!r} of {where} is ignored; weight=... names one with weights"
+        advice = "; weight=... names one with weights" if weight is None else ""
+        message = f"the column {short(ignored[0])!r} of {where} is ignored{advice}"
         warnings.warn(message, DataWarning, stacklevel=3)
     edge_index = np.empty((2, len(frame)), dtype=np.int64)
     for place, name in enumerate(ends):

@@ -51,7 +51,8 @@ def train(
     features = preprocessing(spec, protocol.scale).describe()
     default_split(graph, protocol, seed).check(graph.labelled)
     if graph.task != "multiclass":
-        print(f"the task is {graph.task}: {described_labels(graph)}; --task chooses another", file=sys.stderr)
+        advice = "; --task chooses another" if protocol.task == "auto" else ""
+        print(f"the task is {graph.task}: {described_labels(graph)}{advice}", file=sys.stderr)
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if features:

@@ -14,6 +14,7 @@ from justjump.train.inputs import Inputs
 from justjump.train.measures import SCORE, WORDS, Values, calibration, confusion, measure, measures_of
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.part import output_of_all
+from justjump.train.remedies import Remedies
 
 MOST_CLASSES_IN_CONFUSION = 100
 # Scores below these are hardly better than those of the mean of the targets, or of a coin.
@@ -21,7 +22,9 @@ LEAST = {"multilabel": 0.55, "regression": 0.05}
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, inputs: Inputs, graph: Graph, split: Split, objective: Objective) -> dict[str, Any]:
+def evaluate(
+    model: nn.Module, inputs: Inputs, graph: Graph, split: Split, objective: Objective, remedies: Remedies
+) -> dict[str, Any]:
     """The fields of a :class:`~justjump.train.Run` that say how good it is."""
     model.eval()
     predicted = objective.predictions(output_of_all(model, inputs)).cpu().numpy()
@@ -42,7 +45,7 @@ def evaluate(model: nn.Module, inputs: Inputs, graph: Graph, split: Split, objec
         found["confusion"] = confusion(graph.labels[last], classes, graph.num_classes).tolist()
     for role in ROLES:
         found[f"{role}_accuracy"] = measures[role]["accuracy"] if graph.task == "multiclass" else None
-    found["notes"] = tuple(notes_on_predictions(graph, split, predicted))
+    found["notes"] = tuple(notes_on_predictions(graph, split, predicted, remedies))
     return found
 
 
@@ -76,7 +79,7 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
     ]
 
 
-def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> list[str]:
+def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, remedies: Remedies) -> list[str]:
     """Whether the network has learned nothing, or the majority class alone, or never predicts a class, in sentences."""
     rows = np.concatenate([split.val, split.test])
     if graph.task != "multiclass":
@@ -86,12 +89,11 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> l
             return []
         return [
             f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[score]} "
-            f"{value:.3f}): try a longer patience, jump='concat' or another learning_rate"
+            f"{value:.3f}): {remedies.for_guesses}"
         ]
     counts = np.bincount(predicted[rows].argmax(axis=1), minlength=graph.num_classes)
     trained = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
     there = np.bincount(graph.labels[rows], minlength=graph.num_classes)
-    remedy = "try class_weight='balanced', watch='balanced_accuracy' or more training"
     most = counts.argmax()
     others = len(rows) - counts[most]  # predictions of other classes
     if (there > 0).sum() > 1 and others <= 0.01 * len(rows) and 4 * others <= len(rows) - there[most]:
@@ -100,7 +102,7 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> l
         plural = "" if not others else "s"
         return [
             f"the network predicts {name!r} for {times} validation and test {_unit(graph)}{plural}, which "
-            f"{100 * share:.1f} % of them are: it has learned nothing else; {remedy}"
+            f"{100 * share:.1f} % of them are: it has learned nothing else; {remedies.for_rare_classes}"
         ]
     balanced = measure("multiclass", graph.labels[rows], predicted[rows], only=("balanced_accuracy",))[
         "balanced_accuracy"
@@ -109,14 +111,15 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray) -> l
     if balanced is not None and balanced < chance + 0.05 * (1 - chance):
         return [
             f"the network is hardly better than a guess on the validation and test {_unit(graph)}s (balanced accuracy "
-            f"{100 * balanced:.1f} %): try a longer patience, jump='concat' or another learning_rate"
+            f"{100 * balanced:.1f} %): {remedies.for_guesses}"
         ]
     never = np.flatnonzero((counts == 0) & (there > 0) & (trained > 0))
     if not len(never):
         return []
     some = ", ".join(f"{graph.class_names[one]!r}" for one in never[:5]) + (", ..." if len(never) > 5 else "")
     share = there[never].sum() / there.sum()
-    return [f"the network never predicts {some} ({100 * share:.1f} % of the {_unit(graph)}s): {remedy}"]
+    what = f"{some} ({100 * share:.1f} % of the {_unit(graph)}s)"
+    return [f"the network never predicts {what}: {remedies.for_rare_classes}"]
 
 
 def _unit(graph: Graph) -> str:

@@ -28,6 +28,10 @@ class Inputs:
     batch: Tensor | None = None
     by_layer: bool = False
 
+    def with_labels(self, graph: Graph) -> "Inputs":
+        """The same with the labels of a graph, which may have been read for another task."""
+        return replace(self, labels=_tensor(graph.labels).to(self.labels.device))
+
     def to(self, device: torch.device) -> "Inputs":
         """The same tensors on another device."""
         if self.labels.device == device:

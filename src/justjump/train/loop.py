@@ -32,6 +32,7 @@ from justjump.train.objective import Objective
 from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
+from justjump.train.remedies import Remedies
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
@@ -93,7 +94,7 @@ def fit(
         return run
     if inputs is None and protocol.task == "auto" and graph.task != "multiclass":
         print(f"task: {graph.task}, found from the labels; task=... chooses another", file=sys.stderr)
-    inputs = inputs or prepare(graph, preprocessing)
+    inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
     if protocol.batch_size is not None:
         inputs = replace(inputs, by_layer=True)
     inputs = inputs.to(place)
@@ -123,7 +124,7 @@ def fit(
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
-        found = evaluate(model, inputs, graph, split, objective)
+        found = evaluate(model, inputs, graph, split, objective, Remedies(config, protocol, state.progress.epoch))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     for note in found["notes"] if finished else ():
         warnings.warn(note, TrainingWarning, stacklevel=2)

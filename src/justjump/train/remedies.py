@@ -1,0 +1,55 @@
+"""What a user may try when a network has not learned enough."""
+
+from dataclasses import dataclass
+
+from justjump.nn import ModelConfig
+from justjump.train.protocol import Protocol
+
+# Measures in which rare classes count as much as frequent ones.
+FAIR = ("balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """Advice that fits a run: no option is named with the value that it has already.
+
+    Args:
+        config, protocol: the options of the run
+        epochs: number of its epochs
+    """
+
+    config: ModelConfig
+    protocol: Protocol
+    epochs: int
+
+    @property
+    def for_rare_classes(self) -> str:
+        """If a network predicts the frequent classes alone.
+
+        >>> Remedies(ModelConfig(), Protocol(watch="macro_f1"), 30).for_rare_classes
+        "try class_weight='balanced' or a longer patience than 10"
+        """
+        found = [] if self.protocol.class_weight == "balanced" else ["class_weight='balanced'"]
+        found += [] if self.protocol.watch in FAIR else ["watch='balanced_accuracy'"]
+        return _one_of([*found, self._longer]) if found else self.for_guesses
+
+    @property
+    def for_guesses(self) -> str:
+        """If a network is hardly better than a guess.
+
+        >>> Remedies(ModelConfig(jump="concat"), Protocol(max_epochs=30), 30).for_guesses
+        'try more epochs than max_epochs=30 or another learning_rate than 0.005'
+        """
+        jump = [] if self.config.jump == "concat" else ["jump='concat'"]
+        return _one_of([self._longer, *jump, f"another learning_rate than {self.protocol.learning_rate:g}"])
+
+    @property
+    def _longer(self) -> str:
+        if self.epochs >= self.protocol.max_epochs:
+            return f"more epochs than max_epochs={self.protocol.max_epochs}"
+        return f"a longer patience than {self.protocol.patience}"
+
+
+def _one_of(options: list[str]) -> str:
+    *first, last = options
+    return f"try {', '.join(first)} or {last}"
