@@ -143,12 +143,17 @@ def scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", some_pages("python"), ids=name)
-def test_python_examples_run(page: Path, scope: dict[str, object], cora_run: Run) -> None:
+def test_python_examples_run(
+    page: Path, scope: dict[str, object], cora_run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     blocks = python_blocks(page)
     for folder in re.findall(r'"(runs/[^"]+)"', "".join(blocks)):
         cora_run.save(folder)
     for block in blocks:
         exec(compile(block, name(page), "exec"), scope)
+    printed = capsys.readouterr().out
+    for score in re.findall(r"print\(.*\)  # (.*R2 [\d.]+)$", "".join(blocks), flags=re.MULTILINE):
+        assert score in printed
 
 
 @pytest.mark.parametrize("page", some_pages("justjump"), ids=name)

@@ -37,11 +37,19 @@ class Remedies:
     def for_guesses(self) -> str:
         """If a network is hardly better than a guess.
 
-        >>> Remedies(ModelConfig(jump="concat"), Protocol(max_epochs=30), 30).for_guesses
-        'try more epochs than max_epochs=30 or another learning_rate than 0.005'
+        >>> Remedies(ModelConfig(jump="concat", attention_dropout=0.5), Protocol(max_epochs=30), 30).for_guesses
+        'try a lower attention_dropout than 0.5, more epochs than max_epochs=30 or another learning_rate than 0.005'
         """
         jump = [] if self.config.jump == "concat" else ["jump='concat'"]
-        return _one_of([self._longer, *jump, f"another learning_rate than {self.protocol.learning_rate:g}"])
+        rate = f"another learning_rate than {self.protocol.learning_rate:g}"
+        return _one_of([*self._less_dropout, self._longer, *jump, rate])
+
+    @property
+    def _less_dropout(self) -> list[str]:
+        names = ("input_dropout", "dropout") if self.config.model == "gcn" else ("attention_dropout", "dropout")
+        largest = max(names, key=lambda name: getattr(self.config, name))
+        value = getattr(self.config, largest)
+        return [f"a lower {largest} than {value:g}"] if value else []
 
     @property
     def _longer(self) -> str:
