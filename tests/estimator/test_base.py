@@ -2,16 +2,19 @@
 
 import pickle
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import joblib
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
+from torch_geometric.data import Data
 
 from justjump import DNAClassifier, DNARegressor
 from justjump.data import DataError
@@ -50,6 +53,27 @@ def test_a_grid_search_over_a_table(small: dict[str, Any], rows: np.ndarray) -> 
     search = GridSearchCV(DNAClassifier(**small), {"learning_rate": [1e-6, 0.05]}, cv=2).fit(rows, np.arange(60) % 3)
     assert search.best_params_ == {"learning_rate": 0.05}
     assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("labels", [None, np.zeros(60)])
+def test_a_grid_search_over_a_graph_says_what_to_do(small: dict[str, Any], labels: np.ndarray | None) -> None:
+    model, graph = DNAClassifier(**small), made_graph("multiclass", nodes=60)
+    for search in (GridSearchCV(model, {"layers": [1]}, cv=2).fit, partial(cross_val_score, model, cv=2)):
+        with pytest.raises(TypeError, match=r"multiclass is a graph and no array of rows, .* run_.score\('val'\)"):
+            search(graph, labels)
+
+
+def test_whole_graphs_are_cross_validated(small: dict[str, Any]) -> None:
+    edge_index, random = torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.Generator().manual_seed(0)
+    graphs = [
+        Data(x=torch.randn(4, 3, generator=random) + kind, edge_index=edge_index, y=torch.tensor(kind))
+        for kind in (0, 3) * 12
+    ]
+    scores = cross_val_score(DNAClassifier(**small, fractions=(0.7, 0.3, 0.0)), graphs, cv=2)
+    assert scores.mean() > 0.8
+    model = DNAClassifier(**small).fit(graphs)
+    assert model.score(graphs) == model.score(graphs, nodes=model.split_.test), "those of fit have test graphs"
+    assert model.score(graphs[:5]) == model.score(graphs[:5], nodes=np.arange(5))
 
 
 def test_a_pipeline_over_a_table(small: dict[str, Any], rows: np.ndarray) -> None:

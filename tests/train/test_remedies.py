@@ -14,7 +14,8 @@ from justjump.train.remedies import Remedies
             ModelConfig(),
             Protocol(),
             "try class_weight='balanced', watch='balanced_accuracy' or a longer patience than 10",
-            "try a lower attention_dropout than 0.8, a longer patience than 10, jump='concat' or another learning_rate than 0.005",
+            "try a lower attention_dropout than 0.8, a longer patience than 10, jump='concat' or another learning_rate "
+            "than 0.005",
         ),
         (
             ModelConfig("gcn", jump="concat", dropout=0.2),

@@ -158,6 +158,13 @@ class Graph:
             f"{self.num_features:,} features, {self.num_classes} {learned})"
         )
 
+    def __array__(self, *args: Any, **options: Any) -> np.ndarray:
+        """numpy would make an array of one object, and scikit-learn's tools would complain about that."""
+        raise TypeError(
+            f"{self.name} is a graph and no array of rows, which GridSearchCV and cross_val_score cut in parts: fit "
+            "one model for each choice of parameters to the graph, and compare their run_.score('val')"
+        )
+
     @classmethod
     def of(cls, graph: Any) -> Graph:
         """A graph from what users have: a graph, a PyG `Data`, or a list of `Data` or a PyG dataset (whole graphs)."""

@@ -108,6 +108,8 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
         graph = graph.with_task(run.task) if graph.num_classes else graph
         if nodes is None:
             if data_hash(graph, self.split_) != run.data_hash:
+                if graph.batch is not None:  # other graphs are a table whose rows are graphs
+                    return self._score(graph, labelled(graph, graph.labelled))
                 raise DataError(f"{graph.name} is not the graph of fit, which the test nodes belong to: pass nodes=...")
             if not len(self.split_.test):
                 raise DataError("the split of fit has no test nodes: pass nodes=... to say which to score")

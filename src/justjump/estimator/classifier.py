@@ -20,7 +20,9 @@ class DNAClassifier(ClassifierMixin, DNAEstimator):  # type: ignore[misc]
 
     A graph may be a :class:`~justjump.data.Graph`, a PyG ``Data`` or the name of one of the paper's datasets. A list of
     ``Data`` is whole graphs with a label each. ``fit(X, y)`` takes a table, which is a graph without edges. Then
-    scikit-learn's tools, such as ``GridSearchCV``, work as with every other classifier.
+    scikit-learn's tools, such as ``GridSearchCV``, work as with every other classifier. They work with lists of
+    ``Data``, too, without ``y``. They do not take one graph, whose nodes cannot be cut out as rows are: choose
+    parameters for it by ``run_.score("val")``.
 
     Nodes may have one class each, or several labels, each of which is there or not.
 
@@ -60,7 +62,7 @@ class DNAClassifier(ClassifierMixin, DNAEstimator):  # type: ignore[misc]
             X: a graph with labels, whose classes are matched by name; or a table
             y: targets of the rows of a table
             nodes: node numbers, or a bool array ``[N]``; by default all rows of a table, and of a graph the **test
-                nodes** of ``fit``, which needs the graph of ``fit``
+                nodes** of ``fit``, which needs the graph of ``fit``; of other whole graphs all
         """
         return self._scored(X, y, nodes)
 

@@ -49,7 +49,7 @@ class DNARegressor(RegressorMixin, DNAEstimator):  # type: ignore[misc]
             X: a graph with labels; or a table
             y: targets of the rows of a table
             nodes: node numbers, or a bool array ``[N]``; by default all rows of a table, and of a graph the **test
-                nodes** of ``fit``, which needs the graph of ``fit``
+                nodes** of ``fit``, which needs the graph of ``fit``; of other whole graphs all
         """
         return self._scored(X, y, nodes)
 
