@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
+
+from justjump.warn import warn
 
 from .columns import Column, Table, cell_text, column_of
 from .errors import DataError, DataWarning, short
@@ -90,7 +91,7 @@ def edges_of_frame(
     if ignored:
         advice = "; weight=... names one with weights" if weight is None else ""
         message = f"the column {short(ignored[0])!r} of {where} is ignored{advice}"
-        warnings.warn(message, DataWarning, stacklevel=3)
+        warn(message, DataWarning)
     edge_index = np.empty((2, len(frame)), dtype=np.int64)
     for place, name in enumerate(ends):
         for row, value in enumerate(columns[name]):

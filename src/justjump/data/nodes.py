@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
+
+from justjump.warn import warn
 
 from .cells import MANY_NUMBERS, MISSING, number
 from .columns import Table
@@ -129,7 +130,7 @@ def guess_label(is_text: Mapping[str, bool], where: object) -> list[str]:
         )
     for column in found:
         message = f"{where}: the column {column!r} is taken as the label; choose another one with label=... (--label)"
-        warnings.warn(message, DataWarning, stacklevel=2)
+        warn(message, DataWarning)
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import coo_matrix
 from torch_geometric.data import Data, Dataset
+
+from justjump.warn import warn
 
 from .columns import Table
 from .errors import DataError, DataWarning
@@ -168,7 +169,7 @@ def _weight_of_attributes(data: Data) -> np.ndarray | None:
     else:
         return values
     message = f"data.edge_attr is ignored: it {why}; set data.edge_weight to numbers [E] to use weights"
-    warnings.warn(message, DataWarning, stacklevel=2)
+    warn(message, DataWarning)
     return None
 
 

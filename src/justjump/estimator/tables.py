@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
@@ -14,6 +15,7 @@ from justjump.data import DataError, Graph, Table
 from justjump.data.columns import cell_text
 from justjump.data.frames import text_of
 from justjump.data.labels import Labels, find_labels
+from justjump.warn import warn
 
 
 def is_table(X: Any) -> bool:
@@ -71,7 +73,9 @@ def class_labels(y: Any, task: str = "auto", classes: np.ndarray | None = None) 
         labels = labels._replace(names=columns or labels.names)
         return labels, np.arange(len(labels.names)) if columns is None else np.array(labels.names)
 
-    y = column_or_1d(y, warn=True)
+    if y.ndim == 2 and y.shape[1] == 1:  # column_or_1d says it, too, but of this line
+        warn("A column-vector y was passed when a 1d array was expected: pass y.ravel()", DataConversionWarning)
+    y = column_or_1d(y)
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise DataError("y must hold classes, got infinity")
     known = ~_is_missing(y)

@@ -3,7 +3,6 @@
 import math
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -37,6 +36,7 @@ from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
 from justjump.train.stopping import is_done, is_stuck, record
+from justjump.warn import warn
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -101,7 +101,7 @@ def fit(
     objective = Objective.of(graph, split, protocol.class_weight == "balanced").to(place)
     odd = notes_on_data(graph, split)
     for note in odd + notes_on_memory(graph, config, protocol, len(split.train)):
-        warnings.warn(note, TrainingWarning, stacklevel=2)
+        warn(note, TrainingWarning)
 
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
@@ -127,7 +127,7 @@ def fit(
         found = evaluate(model, inputs, graph, split, objective, Remedies(config, protocol, state.progress.epoch))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     for note in found["notes"] if finished else ():
-        warnings.warn(note, TrainingWarning, stacklevel=2)
+        warn(note, TrainingWarning)
     found["notes"] = (*odd, *found["notes"])
     done = state.progress
     run = Run(
