@@ -74,6 +74,8 @@ def test_whole_graphs_are_cross_validated(small: dict[str, Any]) -> None:
     model = DNAClassifier(**small).fit(graphs)
     assert model.score(graphs) == model.score(graphs, nodes=model.split_.test), "those of fit have test graphs"
     assert model.score(graphs[:5]) == model.score(graphs[:5], nodes=np.arange(5))
+    assert model.predict(graphs[0]).shape == (1,)
+    assert model.score(graphs[0]) in (0.0, 1.0)
 
 
 def test_a_pipeline_over_a_table(small: dict[str, Any], rows: np.ndarray) -> None:

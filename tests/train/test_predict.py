@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import read_csv
@@ -10,6 +11,7 @@ from justjump.data import Graph
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, fit
 from justjump.train.predict import predict
+from made_graphs import made_graphs
 
 
 @pytest.fixture
@@ -33,3 +35,13 @@ def test_nodes_keep_their_names(run: Run, tiny: Graph, tmp_path: Path) -> None:
     names = tuple(f'node, "{number}"' for number in range(20))
     predict(run, replace(tiny, node_names=names), tmp_path / "out.csv")
     assert tuple(row["node"] for row in read_csv(tmp_path / "out.csv")) == names
+
+
+def test_one_graph_is_a_row_of_a_run_of_whole_graphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graphs = made_graphs(20)
+    run = fit(graphs, ModelConfig("gcn", layers=1, hidden=16), Protocol(max_epochs=2))
+    assert isinstance(graphs.features, np.ndarray)
+    ring = Graph(np.array([[0, 1], [1, 0]]), graphs.features[:2], np.array([-1, -1]), (), name="ring")
+    predict(run, ring, tmp_path / "out.csv")
+    assert [row["graph"] for row in read_csv(tmp_path / "out.csv")] == ["ring"]
+    assert capsys.readouterr().err == f"the classes of 1 graph are in {tmp_path / 'out.csv'}\n"

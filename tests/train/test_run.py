@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from helpers import sparse_features
 from justjump.data import Column, DataError, Graph, Table, load
@@ -129,6 +130,7 @@ def test_a_run_file_that_holds_no_run_is_named(run: Run, tmp_path: Path, text: s
         ({"feature_names": ["one"]}, "it names 1 features, but its preprocessing takes 1433"),
         ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number"),
         ({"weights_sha256": 5}, "weights_sha256 is 5"),
+        ({"whole_graphs": "no"}, "whole_graphs is 'no', expected null, true or false"),
         ({"unknown": 5}, "nothing is called 'unknown'"),
     ],
 )
@@ -290,3 +292,42 @@ def test_runs_of_versions_without_a_preprocessing(run: Run, tmp_path: Path, divi
     assert same.all() != divided
     if not divided:
         assert loaded.settings == run.settings
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Run, list[Data]]:
+    """A run on whole graphs, and some of them."""
+    graphs = [
+        Data(x=torch.full((3, 2), float(kind)), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([kind]))
+        for kind in (0, 1) * 10
+    ]
+    return fit(graphs, layers=1, hidden=8, heads=2, groups=2, max_epochs=2), graphs
+
+
+def test_one_graph_is_a_list_of_one_for_a_run_of_whole_graphs(whole: tuple[Run, list[Data]], tmp_path: Path) -> None:
+    run, graphs = whole
+    run.save(tmp_path)
+    again = Run.load(tmp_path)
+    assert again.whole_graphs
+    expected = run.predict(graphs).probabilities[[1]]
+    labelled = Graph(graphs[1].edge_index.numpy(), graphs[1].x.numpy(), np.array([0, 1, 0]), ("a", "b"), name="one")
+    unlabelled = Data(x=graphs[1].x, edge_index=graphs[1].edge_index)
+    of_nodes = Data(x=graphs[1].x, edge_index=graphs[1].edge_index, y=torch.tensor([0, 1, 0]))
+    for one in (graphs[1], [graphs[1]], unlabelled, [unlabelled], of_nodes, [of_nodes], labelled):
+        found = again.predict(one)
+        assert found.classes.shape == (1,)
+        np.testing.assert_allclose(found.probabilities, expected, rtol=1e-6)
+    assert again.predict([unlabelled, unlabelled]).classes.shape == (2,), "labels are not needed"
+    assert again.own_graph(labelled).graph_names == ("one",)
+
+
+def test_whole_graphs_are_refused_by_a_run_of_nodes(run: Run, whole: tuple[Run, list[Data]]) -> None:
+    assert run.whole_graphs is False
+    with pytest.raises(RunError, match=r"graphs has 20 whole graphs, but the run predicts nodes: .*Batch"):
+        run.predict(whole[1])
+
+
+def test_graphs_without_labels_are_nothing_to_learn_from(whole: tuple[Run, list[Data]]) -> None:
+    graphs = [Data(x=one.x, edge_index=one.edge_index) for one in whole[1]]
+    with pytest.raises(DataError, match=r"no labels to learn from: give the graphs a label each \(y of Data\)"):
+        fit(graphs)

@@ -88,6 +88,7 @@ def open_subjects(
 
 def as_read_for(run: Run, graph: Graph) -> Graph:
     """The graph with its labels read for the task of a run; a graph without labels gets unknown ones."""
+    graph = run.own_graph(graph)
     if graph.task == run.task:
         return graph
     if not graph.labelled.any():

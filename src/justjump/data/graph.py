@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -166,14 +165,22 @@ class Graph:
         )
 
     @classmethod
-    def of(cls, graph: Any) -> Graph:
-        """A graph from what users have: a graph, a PyG `Data`, or a list of `Data` or a PyG dataset (whole graphs)."""
+    def of(cls, graph: Any, whole: bool = False) -> Graph:
+        """A graph from what users have: a graph, a PyG `Data`, or a list of `Data` or a PyG dataset (whole graphs).
+
+        With `whole`, one graph stands for a list of one, whose label is unknown if only its nodes have some.
+        """
         if isinstance(graph, Graph):
-            return graph
+            return graph._as_whole() if whole and graph.batch is None else graph
         from .pyg import several
 
-        data = several(graph)
+        data = several(graph, whole)
         return cls.from_graphs(data) if isinstance(data, list) else cls.from_pyg(data)
+
+    def _as_whole(self) -> Graph:
+        """The graph as the only one of several, with an unknown label."""
+        unknown: dict[str, Any] = {"labels": np.array([-1]), "class_names": (), "task": "multiclass", "masks": None}
+        return replace(self, **unknown, batch=np.zeros(self.num_nodes, np.int64), graph_names=(self.name,))
 
     @classmethod
     def from_graphs(cls, graphs: Any, labels: Any = None, name: str = "graphs") -> Graph:
@@ -186,13 +193,13 @@ class Graph:
         Graph('graphs': 2 graphs, 4 nodes, 2 edges, 2 features, 2 classes)
         """
         from .join import join
-        from .pyg import labels_of_graphs
+        from .pyg import labels_of_graphs, without_labels
 
         graphs = list(graphs)
         if labels is None:
             labels = labels_of_graphs(graphs)
         return join(
-            [one if isinstance(one, Graph) else cls.from_pyg(_without_labels(one)) for one in graphs],
+            [one if isinstance(one, Graph) else cls.from_pyg(without_labels(one)) for one in graphs],
             np.asarray(labels),
             name,
         )
@@ -277,12 +284,6 @@ class Graph:
         from .pyg import to_pyg
 
         return to_pyg(self)
-
-
-def _without_labels(data: Data) -> Data:
-    data = copy(data)
-    data.y = None
-    return data
 
 
 def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,13 @@ def from_pyg(data: Data) -> dict[str, Any]:
     }
 
 
-def several(graphs: Any) -> Any:
-    """The graphs of a list or of a PyG dataset; otherwise, and if it holds one graph with labels of nodes, that."""
+def several(graphs: Any, whole: bool = False) -> Any:
+    """The graphs of a list or of a PyG dataset; otherwise, and if it holds one graph with labels of nodes, that.
+
+    With `whole`, one graph is a list of one, and labels of its nodes are left out.
+    """
+    if whole and isinstance(graphs, Data):
+        graphs = [graphs]
     if not isinstance(graphs, list | tuple | Dataset) or isinstance(graphs, Data):
         return graphs
     data = list(graphs)
@@ -53,12 +59,16 @@ def several(graphs: Any) -> Any:
         if not isinstance(one, Data):
             raise DataError(f"graph {number} of the list is a {type(one).__name__}, expected a PyG Data")
     if len(data) == 1:  # a dataset such as Planetoid holds one graph, with labels for its nodes
-        return data if _is_label_of_graph(data[0]) else data[0]
+        if _is_label_of_graph(data[0]):
+            return data
+        return [without_labels(data[0])] if whole else data[0]
     return data
 
 
 def labels_of_graphs(graphs: list[Data]) -> np.ndarray:
-    """`[G]` or `[G, K]`: the `y` of each graph."""
+    """`[G]` or `[G, K]`: the `y` of each graph; if no graph has one, all are unknown."""
+    if all(data.y is None for data in graphs):
+        return np.full(len(graphs), -1)
     for number, data in enumerate(graphs):
         if data.y is None:
             raise DataError(f"graph {number} of the list has no y: give each graph a label")
@@ -74,6 +84,12 @@ def labels_of_graphs(graphs: list[Data]) -> np.ndarray:
             raise DataError(f"graph {number} has {len(label)} labels, graph 0 has {len(labels[0])}: all need the same")
     rows = np.stack(labels)
     return rows[:, 0] if rows.shape[1] == 1 else rows
+
+
+def without_labels(data: Data) -> Data:
+    data = copy(data)
+    data.y = None
+    return data
 
 
 def _is_label_of_graph(data: Data) -> bool:

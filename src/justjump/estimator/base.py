@@ -93,7 +93,7 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
     def _graph(self, X: Any) -> Graph:
         """What to predict."""
         self._fitted()
-        return table_graph(self, X) if is_table(X) else as_graph(X)
+        return table_graph(self, X) if is_table(X) else as_graph(X, whole=bool(self.run_.whole_graphs))
 
     def _scored(self, X: Any, y: Any, nodes: np.ndarray | None) -> float:
         run, name = self._fitted(), type(self).__name__
@@ -104,7 +104,7 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
             return self._score(graph, np.flatnonzero(graph.labelled) if nodes is None else labelled(graph, nodes))
         if y is not None:
             raise TypeError(f"the labels of a graph are in it: leave y out of {name}.score, or pass nodes=...")
-        graph = as_graph(X)
+        graph = as_graph(X, whole=bool(run.whole_graphs))
         graph = graph.with_task(run.task) if graph.num_classes else graph
         if nodes is None:
             if data_hash(graph, self.split_) != run.data_hash:
@@ -185,10 +185,11 @@ class DNAEstimator(BaseEstimator):  # type: ignore[misc]
         return self.run_
 
 
-def as_graph(graph: Graph | str | object) -> Graph:
+def as_graph(graph: Graph | str | object, whole: bool = False) -> Graph:
+    """A graph from an object, a path or a dataset's name; with ``whole``, one graph stands for a list of one."""
     if isinstance(graph, Path) or (isinstance(graph, str) and graph not in NAMES and Path(graph).exists()):
-        return read_graph(graph)
-    return load(graph) if isinstance(graph, str) else Graph.of(graph)
+        graph = read_graph(graph)
+    return Graph.of(load(graph) if isinstance(graph, str) else graph, whole)
 
 
 def labelled(graph: Graph, nodes: np.ndarray) -> np.ndarray:

@@ -149,6 +149,7 @@ def fit(
         stuck=is_stuck(done, constant_loss),
         objective=objective,
         split=split,
+        whole_graphs=graph.batch is not None,
         **found,
     )
     if folder is not None:
@@ -296,7 +297,8 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
     if not graph.num_classes:
         likely = [name for name in graph.feature_names or () if is_likely(name)]
         hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
-        raise DataError(f"{graph.name} has no labels to learn from: {hint or 'give some of its nodes a class'}")
+        whose = "some of its nodes a class" if graph.batch is None else "the graphs a label each (y of Data)"
+        raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
     if graph.task == "multiclass" and graph.num_classes == 1:
         raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
     for name in protocol.measures:

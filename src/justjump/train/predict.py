@@ -18,6 +18,7 @@ def predict(run: Run, graph: Graph, output: Path) -> None:
     The columns are ``node`` (or ``graph``); for one class per node ``class`` and its ``probability``; ``split``, the
     part that the node had in training, if this is the graph of training; and one column per class, label or target.
     """
+    graph = run.own_graph(graph)
     found = run.predict(graph)
     unit = "node" if graph.batch is None else "graph"
     ids = (graph.node_names if graph.batch is None else graph.graph_names) or range(len(found.probabilities))

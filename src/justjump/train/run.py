@@ -65,6 +65,7 @@ class Run(HubMethods):
         stuck: whether training never left the plateau on which it starts: the training loss is hardly below that of a
             network that says the same of all nodes
         split: the nodes that it was trained, validated and tested on; None in runs of older versions
+        whole_graphs: whether it predicts whole graphs rather than nodes; None in runs of older versions
     """
 
     model: NodeClassifier
@@ -92,6 +93,7 @@ class Run(HubMethods):
     stuck: bool = False
     objective: Objective = field(default_factory=Objective)
     split: Split | None = None
+    whole_graphs: bool | None = None
 
     def __repr__(self) -> str:
         name, score = SCORE[self.task], self.score("test")
@@ -116,15 +118,27 @@ class Run(HubMethods):
 
     @torch.no_grad()
     def predict(self, graph: Graph | object) -> Prediction:
-        """What the network says about every node, or every graph, of a graph with the same features."""
-        graph = Graph.of(graph)
-        inputs = prepare(self.with_own_features(graph), self.preprocessing)
+        """What the network says about every node of a graph with the same features, or about every graph of several.
+
+        For a network that was trained on whole graphs, one graph is as good as a list of one.
+        """
+        inputs = prepare(self.with_own_features(self.own_graph(graph)), self.preprocessing)
         inputs = replace(inputs, by_layer=self.protocol.batch_size is not None)
         self.model.eval()
         found = self.objective.predictions(output_of_all(self.model, inputs)).numpy()
         if self.task == "multiclass":
             return Prediction(found.argmax(1), found)
         return Prediction(found if self.task == "regression" else (found > 0.5).astype(np.int64), found)
+
+    def own_graph(self, graph: Graph | object) -> Graph:
+        """A graph from what users have, whose nodes have labels, or which is whole graphs, as those of training."""
+        graph = Graph.of(graph, whole=bool(self.whole_graphs))
+        if self.whole_graphs is False and graph.batch is not None:
+            raise RunError(
+                f"{graph.name} has {graph.num_graphs} whole graphs, but the run predicts nodes: pass one graph, or "
+                "join several with torch_geometric.data.Batch.from_data_list"
+            )
+        return graph
 
     def with_own_features(self, graph: Graph) -> Graph:
         """The graph with its features in the order that the network was trained with, matched by their names."""
