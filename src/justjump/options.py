@@ -11,6 +11,8 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+# What other libraries call an option.
+ABBREVIATED = {"lr": "learning_rate", "wd": "weight_decay", "jk": "jump"}
 
 
 def option(
@@ -114,11 +116,12 @@ def helps(kind: Any) -> dict[str, str]:
 def unknown_option(name: str, names: Iterable[str]) -> str:
     """What to do about the name of an option that does not exist.
 
-    >>> unknown_option("layrs", ["layers", "heads"]), unknown_option("colour", ["layers", "heads"])
+    >>> unknown_option("num_layers", ["layers", "heads"]), unknown_option("colour", ["layers", "heads"])
     ('did you mean layers?', 'choose from layers, heads')
     """
     names = list(names)
-    close = difflib.get_close_matches(name, names, n=1)
+    name = ABBREVIATED.get(name, name)
+    close = [one for one in names if one in name or name in one] or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
 
 

@@ -57,7 +57,7 @@ def test_dropout_has_the_right_mean() -> None:
 
 
 def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ValueError, match="groups=3 does not divide channels=8"):
+    with pytest.raises(ValueError, match=r"groups=3 does not divide heads \* out_channels=8"):
         GATConv(8, 2, heads=4, groups=3)
     with pytest.raises(ValueError, match=r"dropout=1.0 is not in \[0, 1\)"):
         GATConv(8, 2, dropout=1.0)

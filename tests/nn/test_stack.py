@@ -197,8 +197,8 @@ def test_reset_parameters_starts_anew() -> None:
         ({"jk": "concat"}, ValueError, "jk='concat' is unknown: choose one of None, 'last', 'cat', 'max', 'lstm'"),
         ({"num_layers": 0}, ValueError, "num_layers=0 must be at least 1"),
         ({"hidden_channels": 2.5}, TypeError, "hidden_channels=2.5 is of type float"),
-        ({"heads": 3}, ValueError, "heads=3 does not divide channels=8"),
-        ({"norm": "nothing"}, ValueError, "Could not resolve 'nothing'"),
+        ({"heads": 3}, ValueError, "heads=3 does not divide hidden_channels=8"),
+        ({"norm": "nothing"}, ValueError, "norm='nothing' is unknown"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:

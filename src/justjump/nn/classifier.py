@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
+from justjump.nn.arguments import check_features
 from justjump.nn.config import ModelConfig
 from justjump.nn.dna_conv import DNAConv, EdgeAttention
 from justjump.nn.feature_linear import FeatureLinear
@@ -75,6 +76,9 @@ class NodeClassifier(Layers):
                 ``readout`` of the nodes of each graph
             num_graphs: the number of graphs; by default the largest number in ``batch`` decides
         """
+        check_features(x, self.lin_in.weight)
+        if len(x.shape) != 2 or x.shape[1] != self.lin_in.in_features:
+            raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, {self.lin_in.in_features}]")
         adj = graph if isinstance(graph, Hops) else Adjacency.build(graph, edge_weight, x.shape[0])
         history = self.representations(x, adj)
         final = self.final((history if self.jump else history[-1:]).take(adj.nodes))
@@ -131,7 +135,7 @@ class NodeClassifier(Layers):
 def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:
     d, heads, groups, dropout = config.hidden, config.heads, config.groups, config.attention_dropout
     if config.model == "dna":
-        return DNAConv(d, heads, groups, dropout, window=config.window, keep_first=config.keep_first)
+        return DNAConv(d, heads, groups=groups, dropout=dropout, window=config.window, keep_first=config.keep_first)
     if config.model == "gat":
         return GATConv(
             d,

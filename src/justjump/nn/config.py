@@ -74,8 +74,8 @@ class ModelConfig:
         if self.window is not None and self.window < 1:
             raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
-        for rate in (self.dropout, self.input_dropout, self.attention_dropout, self.layer_dropout):
-            dropout_threshold(rate)
+        for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout"):
+            dropout_threshold(getattr(self, name), name)
 
     @property
     def notation(self) -> str:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
-from justjump.nn.arguments import refuse_unknown
+from justjump.nn.arguments import refuse_unknown, warns_of_heads
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
 from justjump.nn.sizes import check_dna_sizes, check_sizes
@@ -107,6 +107,7 @@ class DNAConv(nn.Module):
 
     edge_mask: nn.Module | None  # factors of the messages while justjump.explain explains them
 
+    @warns_of_heads
     def __init__(
         self,
         channels: int,

@@ -11,7 +11,7 @@ from justjump.nn.config import Projection, Softmax, Vectors
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import glorot_, reset_projection
 from justjump.nn.lazy_linear import layer_projection
-from justjump.nn.sizes import check_sizes
+from justjump.nn.sizes import check_count, check_sizes
 from justjump.ops import Adjacency
 from justjump.ops.dropout import dropout_threshold
 
@@ -69,7 +69,9 @@ class GATConv(nn.Module):
     ) -> None:
         super().__init__()
         refuse_unknown("GATConv", unknown, GATConv.__init__)
-        check_sizes(heads * out_channels, heads, groups)
+        check_count("out_channels", out_channels)
+        check_count("heads", heads)
+        check_sizes(heads * out_channels, heads, groups, "heads * out_channels")
         dropout_threshold(dropout)
         self.heads = heads
         self.negative_slope = negative_slope

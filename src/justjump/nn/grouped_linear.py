@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from justjump import ops
-from justjump.nn.sizes import check_count
+from justjump.nn.sizes import check_count, check_divides
 
 
 class GroupedLinear(nn.Module):
@@ -29,10 +29,8 @@ class GroupedLinear(nn.Module):
         super().__init__()
         for name, value in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
             check_count(name, value)
-        if in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"groups={groups} does not divide in_channels={in_channels} and out_channels={out_channels}"
-            )
+        for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
+            check_divides("groups", groups, name, value)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.groups = groups

@@ -7,8 +7,10 @@ from torch import Tensor
 from justjump.nn.dna_conv import DNAConv
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
+from justjump.nn.sizes import check_count, check_sizes
 from justjump.nn.stack import Stack
 from justjump.ops import Adjacency, Aggregate, History, SparseMatrix
+from justjump.ops.dropout import dropout_threshold
 
 
 class DNA(Stack):
@@ -49,8 +51,10 @@ class DNA(Stack):
         bias: bool = True,
         aggregate: Aggregate = "gcn",
     ) -> DNAConv:
+        check_sizes(out_channels, heads, groups, "hidden_channels")
+        dropout_threshold(attention_dropout, "attention_dropout")
         options: Any = {"window": window, "keep_first": keep_first, "bias": bias, "aggregate": aggregate}
-        return DNAConv(out_channels, heads, groups, attention_dropout, **options)
+        return DNAConv(out_channels, heads=heads, groups=groups, dropout=attention_dropout, **options)
 
     def representations(self, x: Tensor | SparseMatrix, adj: Adjacency, **context: Any) -> History:
         """The projected features h(0) and what follows from each layer, but for a last one that is the output."""
@@ -84,6 +88,7 @@ class GCN(Stack):
     """
 
     def init_conv(self, in_channels: int, out_channels: int, groups: int = 1, bias: bool = True) -> GCNConv:
+        check_sizes(self.hidden_channels, 1, groups, "hidden_channels")
         return GCNConv(in_channels, out_channels, groups, bias)
 
 
@@ -117,9 +122,11 @@ class GAT(Stack):
         negative_slope: float = 0.2,
         bias: bool = True,
     ) -> GATConv:
+        check_count("heads", heads)
         concat = concat and not self._maps_to_output
-        if concat and out_channels % heads:
-            raise ValueError(f"heads={heads} does not divide hidden_channels={out_channels}: their outputs are joined")
+        if concat:
+            check_sizes(out_channels, heads, groups, "hidden_channels")
         dropout = self.dropout.p if attention_dropout is None else attention_dropout
+        dropout_threshold(dropout, "attention_dropout")
         channels = out_channels // heads if concat else out_channels
         return GATConv(in_channels, channels, heads, groups, negative_slope, dropout, bias, concat=concat)

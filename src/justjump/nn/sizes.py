@@ -9,15 +9,18 @@ def check_sizes(channels: int, heads: int, groups: int, name: str = "channels") 
     """Raise ValueError unless heads and groups divide the channels, and one of them divides the other."""
     for what, value in ((name, channels), ("heads", heads), ("groups", groups)):
         check_count(what, value)
-    if channels % heads:
-        raise ValueError(f"heads={heads} does not divide {name}={channels}: choose one of {_divisors(channels)}")
-    if channels % groups:
-        raise ValueError(f"groups={groups} does not divide {name}={channels}: choose one of {_divisors(channels)}")
+    check_divides("heads", heads, name, channels)
+    check_divides("groups", groups, name, channels)
     if max(groups, heads) % min(groups, heads):
         raise ValueError(
             f"groups={groups} does not divide heads={heads} (or the reverse): choose groups from "
             f"{_divisors(channels, heads)}"
         )
+
+
+def check_divides(what: str, parts: int, name: str, channels: int) -> None:
+    if channels % parts:
+        raise ValueError(f"{what}={parts} does not divide {name}={channels}: choose one of {_divisors(channels)}")
 
 
 def check_dna_sizes(channels: int, heads: int) -> None:

@@ -2,19 +2,21 @@
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
 
 from justjump import ops
-from justjump.nn.arguments import refuse_unknown
+from justjump.nn.arguments import check_features, refuse_unknown, renamed
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.layers import Layers
 from justjump.nn.lazy_linear import UNKNOWN, LazyFeatureLinear
 from justjump.nn.sizes import check_count
 from justjump.ops import Adjacency, SparseMatrix
+from justjump.ops.dropout import dropout_threshold
 
 Activation = Callable[[Tensor], Tensor]
 JUMPS = (None, "last", "cat", "max", "lstm")
@@ -53,6 +55,12 @@ class Stack(Layers):
     supports_edge_attr = False
     projects_features = False  # features go through a linear map to the hidden size first
 
+    def __init_subclass__(cls) -> None:
+        """Errors about missing arguments name the network, not this class."""
+        for name in ("__init__", "forward"):
+            if name not in vars(cls):
+                setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
+
     def __init__(
         self,
         in_channels: int,
@@ -77,6 +85,7 @@ class Stack(Layers):
         if jk not in JUMPS:
             raise ValueError(f"jk={jk!r} is unknown: choose one of {', '.join(map(repr, JUMPS))}")
         refuse_unknown(type(self).__name__, layer_options, Stack.__init__, self.init_conv)
+        dropout_threshold(dropout)
         self.dropout = Dropout(dropout)
         self.act = _activation(act, act_kwargs or {})
         self.act_first = act_first
@@ -140,6 +149,7 @@ class Stack(Layers):
         """
         if edge_attr is not None:
             raise ValueError(f"{type(self).__name__} does not take edge_attr: give one weight per edge as edge_weight")
+        check_features(x, next(self.parameters()))
         if len(x.shape) != 2 or self.in_channels not in (x.shape[1], UNKNOWN):
             raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, {self.in_channels}]")
         adj = Adjacency.build(edge_index, edge_weight if self.supports_edge_weight else None, x.shape[0])
@@ -184,7 +194,8 @@ def _activation(act: str | Activation | None, options: dict[str, Any]) -> Activa
         return nn.ReLU() if act else None
     from torch_geometric.nn.resolver import activation_resolver  # its import takes two seconds
 
-    found: Activation = activation_resolver(act, **options)
+    with _named("act", act, options, "'relu', 'elu' or 'leaky_relu'"):
+        found: Activation = activation_resolver(act, **options)
     return found
 
 
@@ -193,5 +204,19 @@ def _normalization(norm: str | nn.Module | None, channels: int, options: dict[st
         return nn.Identity()
     from torch_geometric.nn.resolver import normalization_resolver
 
-    found: nn.Module = normalization_resolver(norm, channels, **options)
+    with _named("norm", norm, options, "'batch_norm', 'layer_norm' or 'graph_norm'"):
+        found: nn.Module = normalization_resolver(norm, channels, **options)
     return found
+
+
+@contextmanager
+def _named(argument: str, value: Any, options: dict[str, Any], examples: str) -> Iterator[None]:
+    """PyG's resolvers do not know which argument they resolve."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("Could not resolve"):
+            raise
+        raise ValueError(f"{argument}={value!r} is unknown: give a name, such as {examples}, or a module") from error
+    except TypeError as error:
+        raise TypeError(f"{argument}_kwargs={options!r} does not go with {argument}={value!r}: {error}") from error

@@ -48,10 +48,10 @@ def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: fl
     return bits >= dropout_threshold(p)
 
 
-def dropout_threshold(p: float) -> int:
-    """The 32-bit word below which a weight is dropped."""
+def dropout_threshold(p: float, name: str = "dropout") -> int:
+    """The 32-bit word below which a weight is dropped; ValueError about the argument of this name if there is none."""
     if not 0 <= p < 1:
-        raise ValueError(f"dropout={p} is not in [0, 1): choose 0 to switch it off")
+        raise ValueError(f"{name}={p} is not in [0, 1): choose 0 to switch it off")
     return min(round(p * 2**32), MASK32)
 
 
