@@ -158,7 +158,11 @@ def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path,
     stopped = [Run.load(path.parent) for path in (tmp_path / "stopped").glob("split-*/run.json")]
     assert stopped
     assert not all(run.finished for run in stopped)
-    assert start_training(tmp_path / "stopped", jobs).communicate(timeout=300)[0] == accuracy
+    again, errors = start_training(tmp_path / "stopped", jobs).communicate(timeout=300)
+    assert again == accuracy
+    for run in stopped:
+        if not run.finished:
+            assert f"split {run.seed} goes on after epoch {run.epochs}\n" in errors
     for split in ("split-0", "split-1"):
         a, b = (Run.load(tmp_path / kind / split) for kind in ("whole", "stopped"))
         for name, value in a.model.state_dict().items():

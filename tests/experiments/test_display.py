@@ -7,6 +7,7 @@ import pytest
 from job_kinds import small_job
 from justjump.experiments.display import RunsDisplay
 from justjump.experiments.jobs import Done, Epoch, Failed, Stopping
+from justjump.train.show import SECONDS_BETWEEN_LINES
 
 
 def done(job: int, accuracy: float = 0.8, seconds: float = 30.0, finished: bool = True) -> Done:
@@ -24,6 +25,24 @@ def test_lines_count_jobs_and_estimate_the_rest(capsys: pytest.CaptureFixture[st
         "[2/4] job 1: failed: out of luck",
         "[3/4] job 2: test accuracy 90.0 after 9 epochs, 0:15 left",
     ]
+
+
+def test_a_long_job_says_how_far_it_is_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunsDisplay([small_job(0)], ["split 0"], workers=1) as display:
+        for epoch in range(1, 40):
+            if epoch in (20, 30):
+                display.said -= SECONDS_BETWEEN_LINES
+            display(Epoch(0, epoch=epoch, seconds=epoch, val_score=0.5))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [f"[0/1] split 0: epoch {epoch}, val 50.0 %" for epoch in (20, 30)]
+
+
+def test_a_stopped_job_says_where_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunsDisplay([small_job(seed) for seed in range(2)], ["split 0", "split 1"], workers=2) as display:
+        for job, epoch in ((0, 1), (1, 31), (0, 2), (1, 32)):
+            display(Epoch(job, epoch=epoch, seconds=0.3, val_score=0.5))
+    assert capsys.readouterr().err == "split 1 goes on after epoch 30\n"
 
 
 def test_a_saved_run_that_took_no_epoch_was_there_before(capsys: pytest.CaptureFixture[str]) -> None:

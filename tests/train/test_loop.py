@@ -116,7 +116,9 @@ def stop_after(epochs: int) -> Callable[[Progress], None]:
 
 
 @pytest.mark.parametrize("model", ["dna", "gat"])
-def test_interrupted_run_resumes_to_the_same_bits(cora: Graph, tmp_path: Path, model: Model) -> None:
+def test_interrupted_run_resumes_to_the_same_bits(
+    cora: Graph, tmp_path: Path, model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = replace(SMALL, model=model)
     whole = fit(cora, config, SHORT)
     stopped = fit(cora, config, SHORT, output=tmp_path, on_epoch=stop_after(3))
@@ -125,7 +127,9 @@ def test_interrupted_run_resumes_to_the_same_bits(cora: Graph, tmp_path: Path, m
     assert stopped.test_accuracy is not None
     assert 0 < stopped.test_accuracy < 1  # the best network so far
     assert not Run.load(tmp_path).finished
+    assert capsys.readouterr().err == ""
     resumed = fit(cora, config, SHORT, output=tmp_path)
+    assert capsys.readouterr().err == f"{tmp_path}: the run goes on after epoch 3\n"
     assert resumed.finished
     assert_same_run(whole, resumed)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -12,7 +13,7 @@ from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job, Stopping
 from justjump.experiments.summary import test_score
 from justjump.experiments.words import count
 from justjump.train.measures import WORDS, is_share
-from justjump.train.show import shown_value
+from justjump.train.show import SECONDS_BETWEEN_LINES, shown_value
 
 # Assumed length of a job until the first one has ended.
 USUAL_EPOCHS = 100
@@ -24,6 +25,8 @@ OTHER_COLUMNS = 42
 class RunsDisplay:
     """A bar on stderr with the accuracy so far and the time left; plain lines if stderr is not a terminal.
 
+    There is a line when a job ends, and one about the running jobs if there was none for some seconds.
+
     An instance is the ``on_event`` of an engine.
     """
 
@@ -33,6 +36,7 @@ class RunsDisplay:
         self.is_saved = [job.output is not None for job in jobs]
         self.workers = max(1, min(workers, len(titles)))
         self.console = Console(stderr=True)
+        self.said = time.monotonic()
         self.running: dict[int, Epoch] = {}
         self.scores: list[float] = []
         self.measure = "accuracy"
@@ -61,7 +65,11 @@ class RunsDisplay:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Epoch):
+            if event.job not in self.running and event.epoch > 1:
+                self._print(f"{self.titles[event.job]} goes on after epoch {event.epoch - 1}")
             self.running[event.job] = event
+            if time.monotonic() - self.said >= SECONDS_BETWEEN_LINES:
+                self._say(event.job, f"epoch {event.epoch}, val {self._value(event)}")
         elif isinstance(event, Stopping):
             self._print(
                 "stopping: running jobs end after their epoch and start again next time; Ctrl-C again stops at once"
@@ -91,14 +99,14 @@ class RunsDisplay:
             self._print(f"[{len(self.seconds) + len(self.failed)}/{len(self.titles)}] {self.titles[job]}: {text}")
 
     def _print(self, line: str) -> None:
+        self.said = time.monotonic()
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _refresh(self) -> None:
         newest = max(self.running.values(), key=lambda epoch: epoch.epoch, default=None)
         doing = "finishing"
         if newest is not None:
-            value = shown_value(newest.measure, newest.val_score) + " %" * is_share(newest.measure)
-            doing = f"epoch {newest.epoch}, val {value}, {self.titles[newest.job]}"
+            doing = f"epoch {newest.epoch}, val {self._value(newest)}, {self.titles[newest.job]}"
         room = max(20, self.console.width - BAR_WIDTH - OTHER_COLUMNS)
         doing = doing if len(doing) <= room else f"{doing[: room - 1]}…"
         mean = ""
@@ -108,6 +116,9 @@ class RunsDisplay:
         mean += f", {len(self.failed)} failed" if self.failed else ""
         completed = len(self.seconds) + len(self.failed)
         self.progress.update(self.task, description=doing, completed=completed, accuracy=mean, left=self.left())
+
+    def _value(self, epoch: Epoch) -> str:
+        return shown_value(epoch.measure, epoch.val_score) + " %" * is_share(epoch.measure)
 
     def left(self) -> str:
         """The time that the remaining jobs will take, estimated from their work and the pace so far."""

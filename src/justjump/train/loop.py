@@ -117,6 +117,8 @@ def fit(
         save = None
         if folder is not None:
             load_state(state, wanted, folder)
+            if state.progress.epoch and progress is not False:
+                print(f"{folder}: the run goes on after epoch {state.progress.epoch}", file=sys.stderr)
             save = partial(save_state, state, wanted, folder)
         batches = make_batches(inputs, split.train, protocol, config.layers, seed)
         finished = train_until_done(state, inputs, split, protocol, objective, batches, save, both(bar, on_epoch))

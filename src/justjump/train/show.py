@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from importlib.util import find_spec
 from types import TracebackType
 
 from rich.console import Console
@@ -13,9 +16,14 @@ from justjump.train.measures import SCORE, WORDS, is_share
 from justjump.train.protocol import Protocol
 from justjump.train.stopping import earliest_end
 
+# Where there is no terminal, a line is printed if nothing else was for so long.
+SECONDS_BETWEEN_LINES = 10.0
+
 
 class EpochBar:
     """A line with the epoch, the validation score and the patience that is left; nothing if nobody is looking.
+
+    On a terminal, and in a notebook that has ipywidgets, it is a bar. Elsewhere it is a plain line now and then.
 
     Args:
         shown: True or False; by default where stderr is a terminal, and in notebooks
@@ -26,6 +34,8 @@ class EpochBar:
         self.measure = SCORE[task]  # type: ignore[index]
         self.console = Console(stderr=True)
         self.shown = self.console.is_terminal or self.console.is_jupyter if shown is None else shown
+        is_bar = find_spec("ipywidgets") is not None if self.console.is_jupyter else self.console.is_terminal
+        self.said = time.monotonic()
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -33,7 +43,7 @@ class EpochBar:
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self.bars = Bars(*columns, console=self.console, transient=True, disable=not self.shown)
+        self.bars = Bars(*columns, console=self.console, transient=True, disable=not (self.shown and is_bar))
         self.task = self.bars.add_task("epoch 0", total=protocol.max_epochs, score="", left="")
 
     def __enter__(self) -> EpochBar:
@@ -49,14 +59,14 @@ class EpochBar:
         if not self.shown:
             return
         pace = progress.seconds / progress.epoch
-        left = max(earliest_end(progress, self.protocol) - progress.epoch, 0) * pace
-        self.bars.update(
-            self.task,
-            description=f"epoch {progress.epoch}",
-            completed=progress.epoch,
-            score=f"val {WORDS[self.measure]} {shown_value(self.measure, progress.val_score[-1])}",
-            left=f"{left:.0f} s or more left",
-        )
+        seconds = max(earliest_end(progress, self.protocol) - progress.epoch, 0) * pace
+        epoch, left = f"epoch {progress.epoch}", f"{seconds:.0f} s or more left"
+        score = f"val {WORDS[self.measure]} {shown_value(self.measure, progress.val_score[-1])}"
+        if not self.bars.disable:
+            self.bars.update(self.task, description=epoch, completed=progress.epoch, score=score, left=left)
+        elif time.monotonic() - self.said >= SECONDS_BETWEEN_LINES:
+            self.said = time.monotonic()
+            print(f"{epoch}, {score}, {left}", file=sys.stderr)
 
 
 def shown_value(measure: str, value: float | None) -> str:
