@@ -89,6 +89,22 @@ def changed(values: T, options: dict[str, Any], *kinds: Any) -> T:
     return replace(values, **{name: value for name, value in options.items() if name in own})  # type: ignore[type-var]
 
 
+def given(name: str, value: Any, kind: type[T]) -> T:
+    """The value of an argument, or the defaults if it is None; TypeError if it is something else.
+
+    >>> from justjump.nn import ModelConfig
+    >>> given("config", 2, ModelConfig)
+    Traceback (most recent call last):
+    TypeError: config is of type int, expected a ModelConfig: make one, or pass its options by their names
+    """
+    if value is None:
+        return kind()
+    if isinstance(value, kind):
+        return value
+    what = f"{name} is of type {type(value).__name__}, expected a {kind.__name__}"
+    raise TypeError(f"{what}: make one, or pass its options by their names")
+
+
 def command_options(kind: Any) -> list[Field[Any]]:
     """The fields of a dataclass that commands offer."""
     return [one for one in fields(kind) if one.metadata["in_commands"]]

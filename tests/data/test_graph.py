@@ -73,6 +73,7 @@ def _broken_csr(indices: list[int]) -> csr_matrix:
         ({"edge_index": np.array([[0.0], [1.0]])}, "edge_index must hold integers, got float64"),
         ({"edge_index": np.array([[2**64 - 1], [1]], dtype=np.uint64)}, r"edge_index must hold numbers below 2\^63"),
         ({"edge_index": np.array([0, 1])}, r"edge_index must have shape \[2, E\], got \[2\]"),
+        ({"edge_index": np.array([[0, 1]] * 3)}, r"edge_index must have shape \[2, E\], got \[3, 2\]: transpose it"),
         ({"features": np.array([[1.0, np.nan], [1, -np.inf], [0, 0]])}, "node 1 has infinity in column 1"),
         ({"features": np.array([[1.0], [1e300], [0]])}, r"node 1 has 1e\+300 in column 0"),
         ({"features": csr_matrix(np.array([[1.0], [0], [np.inf]]))}, "node 2 has infinity in column 0"),

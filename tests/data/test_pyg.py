@@ -136,6 +136,9 @@ def test_missing_masks_are_empty() -> None:
     ("data", "message"),
     [
         (HeteroData(), r"got HeteroData.*to_homogeneous"),
+        ("cora", r"got str: read it first, with justjump.load\(name\) or justjump.read_graph\(path\)"),
+        (torch.eye(3), r"got Tensor: make a Data\(x=..., edge_index=..., y=...\)"),
+        (Data(x=torch.eye(3), edge_index=EDGES, y=["a", "b", "a"]), "data.y is a list and no tensor of numbers"),
         (Data(edge_index=EDGES), "data.x is missing"),
         (Data(x=torch.eye(3)), "neither edge_index nor adj_t"),
         (Data(x=torch.eye(3), adj_t=torch.eye(3)), "adj_t must be a sparse matrix"),

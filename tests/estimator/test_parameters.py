@@ -28,7 +28,7 @@ def test_a_regressor_has_no_options_for_classes() -> None:
 def test_sizes_may_be_given_by_position() -> None:
     model = DNAClassifier(2, 64, 4, 8)
     assert (model.layers, model.hidden, model.heads, model.groups) == (2, 64, 4, 8)
-    with pytest.raises(TypeError, match="too many positional arguments"):
+    with pytest.raises(TypeError, match="takes layers, hidden, heads, groups by position, the others by name"):
         DNAClassifier(2, 64, 4, 8, 0.5)
 
 

@@ -9,7 +9,7 @@ import torch
 from scipy.sparse import csr_array
 from torch_geometric.data import Data
 
-from justjump.data import Graph, Table
+from justjump.data import DataError, Graph, Table
 from justjump.estimator import DNAClassifier
 from justjump.estimator.tables import class_labels, is_table, number_labels, table_graph
 
@@ -106,3 +106,9 @@ def test_rows_and_targets_of_different_lengths() -> None:
         table_graph(DNAClassifier(), np.eye(3), class_labels([0, 1])[0], fits=True)
     with pytest.raises(ValueError, match="dim 3"):
         number_labels(np.zeros((2, 2, 2)))
+
+
+def test_texts_are_no_numbers() -> None:
+    with pytest.raises(DataError, match="y must hold numbers, got 'high': DNAClassifier predicts classes"):
+        number_labels(np.array([1.5, "high"], dtype=object))
+    assert number_labels(np.array(["1.5", 2], dtype=object)).values.tolist() == [[1.5], [2.0]]

@@ -306,3 +306,25 @@ def test_a_column_that_may_be_the_label_is_named(tiny: Graph) -> None:
     )
     with pytest.raises(DataError, match="no labels to learn from: if 'target' is the label, say so .*--label target"):
         fit(unlabelled, SMALL, SHORT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"config": 2}, "config is of type int, expected a ModelConfig: make one, or pass its options by their names"),
+        ({"config": SHORT}, "config is of type Protocol, expected a ModelConfig"),
+        ({"protocol": {"patience": 3}}, "protocol is of type dict, expected a Protocol"),
+        ({"split": (0.5, 0.2, 0.3)}, "split is a tuple, expected a Split of node numbers: shares are fractions="),
+        ({"lr": 0.1}, "there is no option 'lr': did you mean learning_rate?"),
+        ({"hidden_channels": 8}, "there is no option 'hidden_channels': did you mean hidden?"),
+    ],
+)
+def test_bad_arguments_are_explained(tiny: Graph, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message.replace("?", r"\?")):
+        fit(tiny, **arguments)
+
+
+def test_tensors_are_no_graph(tiny: Graph) -> None:
+    x, y = torch.from_numpy(np.asarray(tiny.features)), torch.from_numpy(tiny.labels)
+    with pytest.raises(DataError, match=r"got Tensor: make a Data\(x=..., edge_index=..., y=...\)"):
+        fit(x, torch.from_numpy(tiny.edge_index), y)  # type: ignore[arg-type]

@@ -70,7 +70,8 @@ class Graph:
         num_nodes = features.shape[0]
         edge_index = integers(self.edge_index, "edge_index")
         if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-            raise DataError(f"edge_index must have shape [2, E], got {list(edge_index.shape)}")
+            turned = ": transpose it" if edge_index.ndim == 2 and edge_index.shape[1] == 2 else ""
+            raise DataError(f"edge_index must have shape [2, E], got {list(edge_index.shape)}{turned}")
         check_range(edge_index, 0, num_nodes, "edge_index", f"the graph has {num_nodes} nodes")
 
         if self.batch is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import coo_matrix
-from torch_geometric.data import Data, Dataset
+from torch_geometric.data import Data, Dataset, HeteroData
 
 from justjump.warn import warn
 
@@ -24,10 +25,12 @@ def from_pyg(data: Data) -> dict[str, Any]:
     if hasattr(data, "columns"):
         raise DataError("expected a graph, got a data frame: use Graph.from_pandas(nodes, edges)")
     if not isinstance(data, Data):
-        raise DataError(
-            f"expected a torch_geometric.data.Data, got {type(data).__name__}: "
-            "convert a HeteroData with .to_homogeneous()"
-        )
+        remedy = "make a Data(x=..., edge_index=..., y=...) of what you have"
+        if isinstance(data, str | Path):
+            remedy = "read it first, with justjump.load(name) or justjump.read_graph(path)"
+        elif isinstance(data, HeteroData):
+            remedy = "convert a HeteroData with .to_homogeneous()"
+        raise DataError(f"expected a graph (a torch_geometric.data.Data), got {type(data).__name__}: {remedy}")
     if data.x is None:
         raise DataError("data.x is missing: give every node features, or use torch.eye(num_nodes)")
     edge_index, edge_weight = _edges(data)
@@ -192,7 +195,13 @@ def _weight_of_attributes(data: Data) -> np.ndarray | None:
 def _labels(data: Data) -> Labels:
     if data.y is None:
         return Labels(np.full(data.x.size(0), -1), (), "multiclass")
-    return find_labels(_array(torch.as_tensor(data.y)))
+    try:
+        y = torch.as_tensor(data.y)
+    except (TypeError, ValueError, RuntimeError):
+        raise DataError(
+            f"data.y is a {type(data.y).__name__} and no tensor of numbers: give each class a number, counted from 0"
+        ) from None
+    return find_labels(_array(y))
 
 
 def _masks(data: Data) -> tuple[np.ndarray, ...] | None:

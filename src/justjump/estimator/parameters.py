@@ -46,6 +46,9 @@ def with_parameters(*, without: Iterable[str] = ()) -> Callable[[type[T]], type[
     def decorate(estimator: type[T]) -> type[T]:
         def __init__(self: T, *positional: Any, **named: Any) -> None:
             check_names(estimator.__name__, named, [one.name for one in own[1:]], TypeError)
+            if len(positional) > len(BY_POSITION):
+                first = ", ".join(BY_POSITION)
+                raise TypeError(f"{estimator.__name__} takes {first} by position, the others by name: name them")
             given = signature.bind(self, *positional, **named)
             given.apply_defaults()
             for name, value in list(given.arguments.items())[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from justjump.data import DataError, Graph, Table
 from justjump.data.columns import cell_text
+from justjump.data.errors import short
 from justjump.data.frames import text_of
 from justjump.data.labels import Labels, find_labels
 from justjump.warn import warn
@@ -99,9 +101,26 @@ def class_labels(y: Any, task: str = "auto", classes: np.ndarray | None = None) 
 def number_labels(y: Any) -> Labels:
     """Targets ``[N]`` or ``[N, K]``; NaN is unknown."""
     columns = _names(y)
+    text = next(filter(lambda one: not _is_number(one), _texts(y)), None)
+    if text is not None:
+        raise DataError(f"y must hold numbers, got {short(text)!r}: DNAClassifier predicts classes")
     numbers = check_array(y, ensure_2d=False, ensure_all_finite="allow-nan", dtype="numeric", input_name="y")
     labels = find_labels(numbers, "regression")
     return labels if columns is None else labels._replace(names=columns)
+
+
+def _texts(y: Any) -> Iterator[str]:
+    values = np.empty(0) if issparse(y) else np.asarray(y)
+    if values.dtype.kind in "OU":
+        yield from (one for one in values.ravel() if isinstance(one, str))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_mixed_frame(X: Any) -> bool:

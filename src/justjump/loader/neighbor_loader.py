@@ -1,12 +1,13 @@
 """PyG's ``NeighborLoader`` on the native sampler."""
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from justjump.data import Graph
 from justjump.loader.order import Counted, Numbered, Order
@@ -14,6 +15,9 @@ from justjump.loader.select import Selection, induced
 from justjump.ops import Adjacency, Sampler
 from justjump.ops.edge_index import check_nodes, sorted_edges
 from justjump.ops.sample import check_fanout
+from justjump.options import unknown_option
+
+LOADER_ARGUMENTS = [name for name in inspect.signature(DataLoader).parameters if name != "self"]
 
 
 class NeighborLoader(DataLoader[Any]):
@@ -79,6 +83,9 @@ class NeighborLoader(DataLoader[Any]):
         }.items():
             if value is not None:
                 raise ValueError(f"{name}={value!r} is not supported: neighbours are sampled uniformly, all together")
+        for name in kwargs:
+            if name not in LOADER_ARGUMENTS:
+                raise TypeError(f"NeighborLoader has no argument {name!r}: {unknown_option(name, LOADER_ARGUMENTS)}")
         kind = str(getattr(subgraph_type, "value", subgraph_type)) if directed else "induced"
         if kind not in ("directional", "induced"):
             raise ValueError(f"subgraph_type={kind!r} is not supported: choose 'directional' or 'induced'")
@@ -129,12 +136,10 @@ class _MakeBatch:
         is_induced: bool,
         seed: int,
     ) -> None:
-        if not isinstance(fanout, Sequence):
-            raise ValueError(f"num_neighbors is {type(fanout).__name__}, expected a list with a number for each hop")
         edge_index, count = data.edge_index, int(data.num_nodes or 0)
         edges = sorted_edges(edge_index.cpu(), count, Adjacency._of_sorted)
         self.order, self.is_induced = edges.order, is_induced
-        self.sampler = Sampler(edges.graph, check_fanout(fanout), replace, seed)
+        self.sampler = Sampler(edges.graph, check_fanout(fanout, "num_neighbors"), replace, seed)
         self.selection, self.nodes, self.input_id = Selection(data), nodes, input_id
 
     def __call__(self, items: Sequence[Numbered]) -> Any:
@@ -214,7 +219,8 @@ def _as_data(data: Any) -> Data:
     if isinstance(data, Graph):
         data = data.to_pyg()
     if not isinstance(data, Data):
-        raise TypeError(f"data is {type(data).__name__}, expected a torch_geometric Data or a justjump Graph")
+        remedy = ": convert it with .to_homogeneous()" if isinstance(data, HeteroData) else ""
+        raise TypeError(f"data is {type(data).__name__}, expected a torch_geometric Data or a justjump Graph{remedy}")
     if data.edge_index is None:
         raise ValueError("data has no edge_index: make one of its adj_t, or give it the edges as [2, E]")
     return data
@@ -224,7 +230,10 @@ def _input_nodes(nodes: Any, num_nodes: int) -> tuple[Tensor, Tensor | None]:
     """Their numbers, and what ``input_id`` says of them where it is not their place."""
     if nodes is None:
         return torch.arange(num_nodes), None
-    nodes = torch.as_tensor(nodes).cpu()
+    try:
+        nodes = torch.as_tensor(nodes).cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"input_nodes={nodes!r} must be node numbers [n] or a mask [{num_nodes}]") from None
     if nodes.dtype == torch.bool:
         if nodes.shape != (num_nodes,):
             raise ValueError(f"input_nodes is a mask of shape {list(nodes.shape)}, expected [{num_nodes}]")

@@ -18,7 +18,7 @@ from justjump.data.nodes import is_likely
 from justjump.data.splits import strata
 from justjump.loader import Batches
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.options import changed
+from justjump.options import changed, given
 from justjump.train.batches import check_batches, make_batches, train_on_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.device import checked_device
@@ -78,8 +78,12 @@ def fit(
     >>> run.epochs, run.finished
     (3, True)
     """
-    config = changed(config or ModelConfig(), options, ModelConfig, Protocol)
-    protocol = changed(protocol or Protocol(), options, ModelConfig, Protocol)
+    graph = Graph.of(graph)
+    config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
+    protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
+    if split is not None and not isinstance(split, Split):
+        kind = type(split).__name__
+        raise TypeError(f"split is a {kind}, expected a Split of node numbers: shares are fractions=(0.5, 0.2, 0.3)")
     place = checked_device(device)
     graph = as_graph(graph, protocol)
     check_learnable(graph, protocol)

@@ -103,14 +103,14 @@ class Sampler:
         return {**self.__dict__, "_free": []}
 
 
-def check_fanout(fanout: Sequence[int]) -> list[int]:
-    """Numbers of neighbours per hop, as ints."""
+def check_fanout(fanout: Sequence[int], name: str = "fanout") -> list[int]:
+    """Numbers of neighbours per hop, as ints; ValueError about the argument of this name if they are none."""
     if isinstance(fanout, str) or not isinstance(fanout, Sequence) or not len(fanout):
-        raise ValueError(f"fanout={fanout!r} must be a list with a number of neighbours for each hop, such as [15, 10]")
+        raise ValueError(f"{name}={fanout!r} must be a list with a number of neighbours for each hop, such as [15, 10]")
     for size in fanout:
         if isinstance(size, bool) or not isinstance(size, Integral) or size < -1:
             raise ValueError(
-                f"fanout={list(fanout)} holds {size!r}: a number of neighbours is 0 or more, or -1 for all"
+                f"{name}={list(fanout)} holds {size!r}: a number of neighbours is 0 or more, or -1 for all"
             )
     return [int(size) for size in fanout]
 
