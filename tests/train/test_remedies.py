@@ -24,6 +24,12 @@ from justjump.train.remedies import Remedies
             "try a lower input_dropout than 0.5, a longer patience than 20 or another learning_rate than 0.005",
         ),
         (
+            ModelConfig(layers=1, jump="concat"),
+            Protocol(stop="window"),  # which does not go with watch
+            "try class_weight='balanced' or a longer patience than 10",
+            "try a lower attention_dropout than 0.8, a longer patience than 10 or another learning_rate than 0.005",
+        ),
+        (
             ModelConfig(attention_dropout=0.0, dropout=0.0),
             Protocol(class_weight="balanced", watch="roc_auc", max_epochs=50, learning_rate=0.1),
             "try more epochs than max_epochs=50, jump='concat' or another learning_rate than 0.1",

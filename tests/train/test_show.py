@@ -8,7 +8,7 @@ from rich.console import Console
 from justjump.train import Progress, Protocol, show
 from justjump.train.show import EpochBar, shown_value
 
-PROGRESS = Progress(epoch=3, best_epoch=2, seconds=3.0, val_score=[0.1, 0.2, 0.25], measure="r2")
+PROGRESS = Progress(epoch=3, watched_epoch=2, seconds=3.0, val_score=[0.1, 0.2, 0.25], measure="r2")
 
 
 def test_the_bar_shows_epoch_and_score(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

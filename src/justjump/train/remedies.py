@@ -30,7 +30,8 @@ class Remedies:
         "try class_weight='balanced' or a longer patience than 10"
         """
         found = [] if self.protocol.class_weight == "balanced" else ["class_weight='balanced'"]
-        found += [] if self.protocol.watch in FAIR else ["watch='balanced_accuracy'"]
+        is_watched = self.protocol.stop == "window" or {self.protocol.watch, self.protocol.pick} & set(FAIR)
+        found += [] if is_watched else ["watch='balanced_accuracy'"]
         return _one_of([*found, self._longer]) if found else self.for_guesses
 
     @property
