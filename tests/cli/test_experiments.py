@@ -10,6 +10,7 @@ from command_line import justjump
 from justjump.cli.app import app
 from justjump.experiments import reproduce, results, search, sweep
 from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.readings import READINGS
 from justjump.experiments.reproduce import Setting
 from justjump.train import Protocol
 
@@ -38,10 +39,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, module: object, name: str, *arguments
 def test_reproduce_asks_for_all_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
     shard = ("reproduce", "--jobs", "3", "--shard", "2/4", "--splits", "5")
     setting = Setting(Path("justjump-results"), 3, "local", None, (2, 4), None)
-    expected = (["all"], ["all"], 5, setting, Protocol(), None)
+    expected = (["all"], ["all"], 5, setting, READINGS["default"], None)
     assert asked(monkeypatch, reproduce, "reproduce", *shard) == expected
-    shown = asked(monkeypatch, reproduce, "show", "reproduce", "--show", "--store", "here", "--dataset", "cora")
-    assert shown == (["cora"], ["all"], 10, Path("here"), Protocol())
+    show = ("reproduce", "--show", "--store", "here", "--dataset", "cora", "--reading", "example")
+    assert asked(monkeypatch, reproduce, "show", *show) == (["cora"], ["all"], 10, Path("here"), READINGS["example"])
 
 
 def test_sweep_takes_a_grid_or_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
