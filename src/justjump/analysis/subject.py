@@ -14,8 +14,8 @@ from justjump.data import NAMES, DataError, Graph, Split
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.train import Inputs, Run, RunError, prepare
 from justjump.train.inputs import data_hash
-from justjump.train.loop import default_split
 from justjump.train.run import find_run
+from justjump.train.start import default_split
 
 _JUMPS = {"none": "", "concat": " JK-Concat", "pool": " JK-Pool", "lstm": " JK-LSTM"}
 # Numbers of nodes for a good picture: fewer show little, more are hard to read.

@@ -21,7 +21,7 @@ from justjump.estimator.tables import is_table, table_graph
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError, fit, prepare
 from justjump.train.inputs import data_hash
-from justjump.train.loop import default_split
+from justjump.train.start import default_split
 
 if TYPE_CHECKING:
     from typing import Self

@@ -13,7 +13,7 @@ from justjump.experiments.words import count
 from justjump.nn import ModelConfig
 from justjump.ops import History, Plan, native
 from justjump.train import Protocol, prepare
-from justjump.train.loop import default_split
+from justjump.train.start import default_split
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.batches import check_batches
 from justjump.train.device import checked_device
-from justjump.train.loop import as_graph, check_learnable, default_split
 from justjump.train.measures import measures_of
+from justjump.train.start import as_graph, check_learnable, default_split
 from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"

@@ -13,9 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
-from justjump.data.nodes import is_likely
-from justjump.data.splits import strata
+from justjump.data import Graph, Split
 from justjump.loader import Batches
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
@@ -25,7 +23,7 @@ from justjump.train.device import checked_device
 from justjump.train.errors import RunError, TrainingError, TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
-from justjump.train.measures import SCORE, Values, measure, measures_of
+from justjump.train.measures import SCORE, Values, measure
 from justjump.train.memory import notes_on_memory
 from justjump.train.objective import Objective
 from justjump.train.part import Part
@@ -35,6 +33,7 @@ from justjump.train.remedies import Remedies
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
+from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of
 from justjump.train.stopping import is_done, is_stuck, record
 from justjump.warn import warn
 
@@ -165,14 +164,6 @@ def fit(
     return run
 
 
-def preprocessing_of(graph: Graph, protocol: Protocol) -> Preprocessing:
-    """What is done with the features of a graph, said in one line unless that is nothing."""
-    preprocessing = Preprocessing.fit(graph.features, protocol.scale, graph.feature_names)
-    if words := preprocessing.describe():
-        print(f"features: {words}", file=sys.stderr)
-    return preprocessing
-
-
 def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
     """The finished run in a folder, if there is one; RunError if it has other settings."""
     if not (folder / RUN_FILE).exists():
@@ -283,40 +274,6 @@ def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torc
     decayed = [p for _, p in named if not any(p is q for q in plain)]
     groups = [{"params": decayed, "weight_decay": penalty}, {"params": plain, "weight_decay": 0.0}]
     return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate, fused=True)
-
-
-def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
-    """The graph's own masks if it has some, else a random split."""
-    if graph.masks is not None:
-        return split_from_masks(graph)
-    return random_split(strata(graph), seed, protocol.fractions, protocol.stratified)
-
-
-def as_graph(graph: Graph | object, protocol: Protocol) -> Graph:
-    """A graph from what users have, with its labels read for the task that they name."""
-    graph = Graph.of(graph)
-    return graph if protocol.task == "auto" else graph.with_task(protocol.task)
-
-
-def check_learnable(graph: Graph, protocol: Protocol) -> None:
-    """Raise DataError if there is nothing to learn, and ValueError if patience watches what the task does not have."""
-    if not graph.num_classes:
-        likely = [name for name in graph.feature_names or () if is_likely(name)]
-        hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
-        whose = "some of its nodes a class" if graph.batch is None else "the graphs a label each (y of Data)"
-        raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
-    if graph.task == "multiclass" and graph.num_classes == 1:
-        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
-    for name in protocol.measures:
-        if name not in measures_of(graph.task):
-            option = "watch" if name == protocol.watch else "pick"
-            raise ValueError(
-                f"{option}={name!r} is no measure of a {graph.task} task: choose one of loss, "
-                f"{', '.join(measures_of(graph.task))}"
-            )
-    if graph.task == "regression" and (protocol.class_weight != "none" or protocol.calibrate):
-        name = "calibrate=True" if protocol.calibrate else f"class_weight={protocol.class_weight!r}"
-        raise ValueError(f"{name} is for classes, and the labels of {graph.name} are numbers: leave it out")
 
 
 def both(bar: EpochBar, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:

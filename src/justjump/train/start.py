@@ -1,0 +1,51 @@
+"""What a run starts from: a graph whose labels fit the task, a split, and what is done with the features."""
+
+import sys
+
+from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
+from justjump.data.nodes import is_likely
+from justjump.data.splits import strata
+from justjump.train.measures import measures_of
+from justjump.train.protocol import Protocol
+
+
+def as_graph(graph: Graph | object, protocol: Protocol) -> Graph:
+    """A graph from what users have, with its labels read for the task that they name."""
+    graph = Graph.of(graph)
+    return graph if protocol.task == "auto" else graph.with_task(protocol.task)
+
+
+def check_learnable(graph: Graph, protocol: Protocol) -> None:
+    """Raise DataError if there is nothing to learn, and ValueError if patience watches what the task does not have."""
+    if not graph.num_classes:
+        likely = [name for name in graph.feature_names or () if is_likely(name)]
+        hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
+        whose = "some of its nodes a class" if graph.batch is None else "the graphs a label each (y of Data)"
+        raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
+    if graph.task == "multiclass" and graph.num_classes == 1:
+        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
+    for name in protocol.measures:
+        if name not in measures_of(graph.task):
+            option = "watch" if name == protocol.watch else "pick"
+            raise ValueError(
+                f"{option}={name!r} is no measure of a {graph.task} task: choose one of loss, "
+                f"{', '.join(measures_of(graph.task))}"
+            )
+    if graph.task == "regression" and (protocol.class_weight != "none" or protocol.calibrate):
+        name = "calibrate=True" if protocol.calibrate else f"class_weight={protocol.class_weight!r}"
+        raise ValueError(f"{name} is for classes, and the labels of {graph.name} are numbers: leave it out")
+
+
+def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
+    """The graph's own masks if it has some, else a random split."""
+    if graph.masks is not None:
+        return split_from_masks(graph)
+    return random_split(strata(graph), seed, protocol.fractions, protocol.stratified)
+
+
+def preprocessing_of(graph: Graph, protocol: Protocol) -> Preprocessing:
+    """What is done with the features of a graph, said in one line unless that is nothing."""
+    preprocessing = Preprocessing.fit(graph.features, protocol.scale, graph.feature_names)
+    if words := preprocessing.describe():
+        print(f"features: {words}", file=sys.stderr)
+    return preprocessing
