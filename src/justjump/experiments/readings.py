@@ -60,6 +60,20 @@ _ALL = (
     Reading("patience-100", "patience 100; dropout on the input", protocol={"patience": 100}),
     Reading("patience-100-plain", "patience 100; no dropout on the input", NO_INPUT_DROPOUT, {"patience": 100}),
     Reading(
+        "patience-100-historic",
+        "as patience-100-plain, with GAT as PyTorch Geometric had it in these weeks",
+        NO_INPUT_DROPOUT,
+        {"patience": 100},
+        HISTORIC_GAT,
+    ),
+    Reading(
+        "patience-100-linear",
+        "as patience-100-historic, with blocks of GCN and GAT initialised as parts of one linear layer",
+        {**NO_INPUT_DROPOUT, "projection": "linear"},
+        {"patience": 100},
+        HISTORIC_GAT,
+    ),
+    Reading(
         "benchmark",
         "the benchmarks' rule: at most 200 epochs, a window of 10 (GAT: 1000, 100); no dropout on the input",
         NO_INPUT_DROPOUT,
