@@ -74,7 +74,7 @@ def change_task(labels: Labels, task: Task) -> Labels:
         try:
             numbers = np.array([float(name) for name in names] + [np.nan], dtype=np.float32)
         except ValueError:
-            bad = next(name for name in names if not _is_number(name))
+            bad = next(name for name in names if not is_number_text(name))
             raise DataError(f"the class {short(bad)!r} is no number: task='regression' needs numbers") from None
         return Labels(numbers[values][:, None], ("target",), task)
     if task == "multilabel" and found == "multiclass":
@@ -170,7 +170,7 @@ def _float32(values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def _is_number(text: str) -> bool:
+def is_number_text(text: str) -> bool:
     try:
         float(text)
     except ValueError:

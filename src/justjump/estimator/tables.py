@@ -16,7 +16,7 @@ from justjump.data import DataError, Graph, Table
 from justjump.data.columns import cell_text
 from justjump.data.errors import short
 from justjump.data.frames import text_of
-from justjump.data.labels import Labels, find_labels
+from justjump.data.labels import Labels, find_labels, is_number_text
 from justjump.warn import warn
 
 
@@ -101,7 +101,7 @@ def class_labels(y: Any, task: str = "auto", classes: np.ndarray | None = None) 
 def number_labels(y: Any) -> Labels:
     """Targets ``[N]`` or ``[N, K]``; NaN is unknown."""
     columns = _names(y)
-    text = next(filter(lambda one: not _is_number(one), _texts(y)), None)
+    text = next(filter(lambda one: not is_number_text(one), _texts(y)), None)
     if text is not None:
         raise DataError(f"y must hold numbers, got {short(text)!r}: DNAClassifier predicts classes")
     numbers = check_array(y, ensure_2d=False, ensure_all_finite="allow-nan", dtype="numeric", input_name="y")
@@ -113,14 +113,6 @@ def _texts(y: Any) -> Iterator[str]:
     values = np.empty(0) if issparse(y) else np.asarray(y)
     if values.dtype.kind in "OU":
         yield from (one for one in values.ravel() if isinstance(one, str))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_mixed_frame(X: Any) -> bool:
