@@ -9,7 +9,7 @@ import pytest
 from job_kinds import SHORT, SMALL, RaisingJob, small_job
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.train import run_jobs, train
-from justjump.train import Run, RunError
+from justjump.train import Run, RunError, memory
 
 
 def write_graph(folder: Path, split: bool) -> GraphSpec:
@@ -40,6 +40,25 @@ def test_a_graph_with_a_split_of_its_own(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr()
     assert "graph brings its own split: 2 initialisations on it" in printed.err
     assert printed.out.startswith("accuracy: ")
+
+
+def test_notes_come_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = write_graph(tmp_path / "graph", split=False)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    monkeypatch.setattr("justjump.experiments.train.run_jobs", lambda *_: pytest.fail("training came first"))
+    with pytest.raises(pytest.fail.Exception):
+        train(spec, SMALL, SHORT, splits=1, seed=0, jobs=1, output=None, tensorboard=None, as_json=False)
+    assert "note: training will most likely not fit into memory" in capsys.readouterr().err
+
+
+def test_nothing_is_written_if_the_curves_cannot_be(tmp_path: Path) -> None:
+    spec, output = write_graph(tmp_path / "graph", split=False), tmp_path / "runs"
+    (tmp_path / "file").touch()
+    with pytest.raises((RunError, OSError, ValueError)):
+        train(spec, SMALL, SHORT, splits=1, seed=0, jobs=1, output=output, tensorboard=tmp_path / "file", as_json=False)
+    assert not output.exists()
 
 
 def test_the_first_failure_ends_all() -> None:

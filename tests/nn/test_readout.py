@@ -73,3 +73,8 @@ def test_large_scores_stay_finite() -> None:
 def test_wrong_numbers_of_graphs(batch: Tensor, graphs: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Readout("mean", 2)(torch.randn(6, 2), batch, graphs)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="kind='median' is unknown: choose one of mean, max, sum, attention"):
+        Readout("median", 3)  # type: ignore[arg-type]

@@ -24,6 +24,17 @@ def split_of(graph: Graph) -> Split:
     return Split(rows[::3], rows[1::3], rows[2::3])
 
 
+def test_labels_that_look_like_amounts_are_named() -> None:
+    graph = made_graph("multiclass")
+    number = graph.num_nodes
+    prices = replace(graph, labels=np.arange(number), class_names=tuple(str(100 + 7 * i) for i in range(number)))
+    (note,) = notes_on_data(prices, split_of(prices))
+    assert f"{number:,} different numbers for {number:,} nodes" in note
+    assert "--task regression" in note
+    names = replace(prices, class_names=tuple(f"n{i}" for i in range(number)))
+    assert "different numbers" not in notes_on_data(names, split_of(names))[0]
+
+
 @pytest.mark.parametrize(("task", "least"), [("multiclass", 0.9), ("multilabel", 0.8), ("regression", 0.5)])
 def test_every_task_is_learned_saved_and_predicted(task: str, least: float, tmp_path: Path) -> None:
     graph = made_graph(task)

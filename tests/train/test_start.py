@@ -76,3 +76,13 @@ def test_what_is_watched_or_picked_must_be_a_measure_of_the_task(tiny: Graph) ->
         fit(tiny, SMALL, SHORT, watch="mae")
     with pytest.raises(ValueError, match="pick='r2' is no measure of a multiclass task"):
         fit(tiny, SMALL, SHORT, pick="r2")
+
+
+def test_whole_numbers_are_numbers_if_the_task_says_so(tiny: Graph) -> None:
+    data = tiny.to_pyg()
+    data.y = torch.arange(20) * 1000 - 1  # -1 is a number here, and none counts from 0
+    assert sum(fit(data, SMALL, SHORT, task="regression").split_sizes) == 20
+    graphs = [data.clone() for _ in range(12)]
+    for number, one in enumerate(graphs):
+        one.y = torch.tensor(number - 5)
+    assert sum(fit(graphs, SMALL, SHORT, task="regression").split_sizes) == 12

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from .columns import Table
 from .errors import DataError
 from .features import checked_features
-from .labels import Labels, Task, change_task, check_labels, check_range, integers, known
+from .labels import Labels, Task, change_task, check_labels, check_range, find_labels, integers, known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,17 +166,19 @@ class Graph:
         )
 
     @classmethod
-    def of(cls, graph: Any, whole: bool = False) -> Graph:
+    def of(cls, graph: Any, whole: bool = False, task: Task | None = None) -> Graph:
         """A graph from what users have: a graph, a PyG `Data`, or a list of `Data` or a PyG dataset (whole graphs).
 
-        With `whole`, one graph stands for a list of one, whose label is unknown if only its nodes have some.
+        With `whole`, one graph stands for a list of one, whose label is unknown if only its nodes have some. The labels
+        are read for `task`; by default, it is found from them.
         """
         if isinstance(graph, Graph):
+            graph = graph if task is None else graph.with_task(task)
             return graph._as_whole() if whole and graph.batch is None else graph
         from .pyg import several
 
         data = several(graph, whole)
-        return cls.from_graphs(data) if isinstance(data, list) else cls.from_pyg(data)
+        return cls.from_graphs(data, task=task) if isinstance(data, list) else cls.from_pyg(data, task=task)
 
     def _as_whole(self) -> Graph:
         """The graph as the only one of several, with an unknown label."""
@@ -184,7 +186,7 @@ class Graph:
         return replace(self, **unknown, batch=np.zeros(self.num_nodes, np.int64), graph_names=(self.name,))
 
     @classmethod
-    def from_graphs(cls, graphs: Any, labels: Any = None, name: str = "graphs") -> Graph:
+    def from_graphs(cls, graphs: Any, labels: Any = None, name: str = "graphs", *, task: Task | None = None) -> Graph:
         """Several graphs as one, with a label for each: PyG `Data` with `y` each, or graphs and their `labels`.
 
         >>> import torch
@@ -201,12 +203,12 @@ class Graph:
             labels = labels_of_graphs(graphs)
         return join(
             [one if isinstance(one, Graph) else cls.from_pyg(without_labels(one)) for one in graphs],
-            np.asarray(labels),
+            find_labels(labels, task),
             name,
         )
 
     @classmethod
-    def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
+    def from_pyg(cls, data: Data, name: str = "graph", *, task: Task | None = None) -> Graph:
         """Make a graph from a PyTorch Geometric `Data` object, which is not changed.
 
         Reads `x` (dense, with NaN for missing values, or sparse), `edge_index` or `adj_t`, `edge_weight` or else one
@@ -220,7 +222,7 @@ class Graph:
         """
         from .pyg import from_pyg
 
-        return cls(**from_pyg(data), name=name)
+        return cls(**from_pyg(data, task), name=name)
 
     @classmethod
     def from_pandas(

@@ -16,12 +16,12 @@ from justjump.warn import warn
 from .columns import Table
 from .errors import DataError, DataWarning
 from .graph import MASK_KEYS, Graph
-from .labels import Labels, find_labels
+from .labels import Labels, Task, find_labels
 from .preprocess import Preprocessing
 
 
-def from_pyg(data: Data) -> dict[str, Any]:
-    """Arguments of `Graph` for a `Data` object, as copies on the CPU."""
+def from_pyg(data: Data, task: Task | None = None) -> dict[str, Any]:
+    """Arguments of `Graph` for a `Data` object, as copies on the CPU; `y` is read for `task`, if that is given."""
     if hasattr(data, "columns"):
         raise DataError("expected a graph, got a data frame: use Graph.from_pandas(nodes, edges)")
     if not isinstance(data, Data):
@@ -34,7 +34,7 @@ def from_pyg(data: Data) -> dict[str, Any]:
     if data.x is None:
         raise DataError("data.x is missing: give every node features, or use torch.eye(num_nodes)")
     edge_index, edge_weight = _edges(data)
-    labels = _labels(data)
+    labels = _labels(data, task)
     return {
         "edge_index": edge_index,
         "features": _features(data.x),
@@ -192,7 +192,7 @@ def _weight_of_attributes(data: Data) -> np.ndarray | None:
     return None
 
 
-def _labels(data: Data) -> Labels:
+def _labels(data: Data, task: Task | None) -> Labels:
     if data.y is None:
         return Labels(np.full(data.x.size(0), -1), (), "multiclass")
     try:
@@ -201,7 +201,7 @@ def _labels(data: Data) -> Labels:
         raise DataError(
             f"data.y is a {type(data.y).__name__} and no tensor of numbers: give each class a number, counted from 0"
         ) from None
-    return find_labels(_array(y))
+    return find_labels(_array(y), task)
 
 
 def _masks(data: Data) -> tuple[np.ndarray, ...] | None:

@@ -23,7 +23,9 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.batches import check_batches
 from justjump.train.device import checked_device
+from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
+from justjump.train.memory import notes_on_memory
 from justjump.train.start import as_graph, check_learnable, default_split
 from justjump.train.tensorboard import check_log_folder
 
@@ -49,7 +51,8 @@ def train(
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
     features = preprocessing(spec, protocol.scale).describe()
-    default_split(graph, protocol, seed).check(graph.labelled)
+    split = default_split(graph, protocol, seed)
+    split.check(graph.labelled)
     if graph.task != "multiclass":
         advice = "; --task chooses another" if protocol.task == "auto" else ""
         print(f"the task is {graph.task}: {described_labels(graph)}{advice}", file=sys.stderr)
@@ -57,10 +60,12 @@ def train(
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if features:
         print(f"features: {features}", file=sys.stderr)
-    if output is not None:
-        make_folder(output, "--output")
+    for note in [*notes_on_data(graph, split), *notes_on_memory(graph, config, protocol, len(split.train))]:
+        print(f"note: {note}", file=sys.stderr)
     if tensorboard is not None:
         check_log_folder(tensorboard)
+    if output is not None:
+        make_folder(output, "--output")
     todo = [
         Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard), device)
         for number in range(seed, seed + splits)

@@ -1,5 +1,7 @@
 """From the nodes of a graph to the graph: one row per graph."""
 
+from typing import get_args
+
 import torch
 from torch import Tensor, nn
 
@@ -30,6 +32,8 @@ class Readout(nn.Module):
 
     def __init__(self, kind: Kind, channels: int) -> None:
         super().__init__()
+        if kind not in get_args(Kind):
+            raise ValueError(f"kind={kind!r} is unknown: choose one of {', '.join(get_args(Kind))}")
         self.kind = kind
         # Without a bias: the softmax takes away what all nodes of a graph share.
         self.gate = nn.Linear(channels, 1, bias=False) if kind == "attention" else None

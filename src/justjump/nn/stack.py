@@ -150,7 +150,8 @@ class Stack(Layers):
         if edge_attr is not None:
             raise ValueError(f"{type(self).__name__} does not take edge_attr: give one weight per edge as edge_weight")
         check_features(x, next(self.parameters()))
-        if len(x.shape) != 2 or self.in_channels not in (x.shape[1], UNKNOWN):
+        # Compared one by one: of a size that is a symbol of torch.compile, "in" asks whether it is the same object.
+        if len(x.shape) != 2 or (self.in_channels != UNKNOWN and self.in_channels != x.shape[1]):
             raise ValueError(f"x has shape {list(x.shape)}, expected [num_nodes, {self.in_channels}]")
         adj = Adjacency.build(edge_index, edge_weight if self.supports_edge_weight else None, x.shape[0])
         outputs = self.outputs(x, adj, batch=batch, batch_size=batch_size)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from justjump.data import Graph, Split
+from justjump.data.labels import is_number_text
 from justjump.data.splits import ROLES
 from justjump.train.inputs import Inputs
 from justjump.train.measures import SCORE, WORDS, Values, calibration, confusion, measure, measures_of
@@ -63,6 +64,11 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
     if graph.task == "regression":
         return []
     labels, names = graph.labels[split.train], graph.class_names
+    if graph.task == "multiclass" and _are_amounts(graph):
+        return [
+            f"the labels are {len(names):,} different numbers for {graph.labelled.sum():,} {_unit(graph)}s, and each "
+            "counts as a class: if they are amounts to predict, choose task='regression' (--task regression)"
+        ]
     if graph.task == "multiclass":
         absent = np.flatnonzero(np.bincount(labels, minlength=len(names)) == 0)
     else:
@@ -124,3 +130,9 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
 
 def _unit(graph: Graph) -> str:
     return "node" if graph.batch is None else "graph"
+
+
+def _are_amounts(graph: Graph) -> bool:
+    """Whether the classes look like numbers to predict: many, and hardly one comes twice."""
+    names = graph.class_names
+    return len(names) > 20 and 2 * len(names) > graph.labelled.sum() and all(map(is_number_text, names))

@@ -77,7 +77,8 @@ def fit(
     >>> run.epochs, run.finished
     (3, True)
     """
-    graph = Graph.of(graph)
+    if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
+        Graph.of(graph)
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
     if split is not None and not isinstance(split, Split):

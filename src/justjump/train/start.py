@@ -11,8 +11,7 @@ from justjump.train.protocol import Protocol
 
 def as_graph(graph: Graph | object, protocol: Protocol) -> Graph:
     """A graph from what users have, with its labels read for the task that they name."""
-    graph = Graph.of(graph)
-    return graph if protocol.task == "auto" else graph.with_task(protocol.task)
+    return Graph.of(graph, task=None if protocol.task == "auto" else protocol.task)
 
 
 def check_learnable(graph: Graph, protocol: Protocol) -> None:
