@@ -101,3 +101,22 @@ def test_grids(tmp_path: Path) -> None:
     assert candidates(str(tmp_path / "grid.json"), "dna-g8", Protocol())[0].config.jump == "lstm"
     with pytest.raises(ValueError, match="write paper, small or a JSON file"):
         candidates("big", "dna-g1", Protocol())
+
+
+@pytest.mark.slow
+def test_numbers_are_chosen_by_their_own_measure(tmp_path: Path) -> None:
+    folder = tmp_path / "prices"
+    folder.mkdir()
+    nodes = [f"{i},{i % 5 + i / 97:.3f},{i % 5},{i % 3}" for i in range(60)]
+    (folder / "nodes.csv").write_text("\n".join(["id,price,x,y", *nodes]))
+    (folder / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(i + 5) % 60}" for i in range(60))]))
+    grid = tmp_path / "grid.json"
+    grid.write_text('{"hidden": [16], "layers": [1], "groups": [1], "max_epochs": [2, 3]}')
+    asked = ("sweep", "--graph", folder, "--label", "price", "--model", "gcn-none", "--grid", grid, "--splits", "1")
+    done = justjump(*asked, "--jobs", "1", "--store", tmp_path / "store")
+    assert "2 of 2 configurations complete" in done.stdout
+    table = next((tmp_path / "store").glob("sweep-*.csv"))
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == 2
+    assert float(rows[0]["val_mean"]) >= float(rows[1]["val_mean"])
+    assert float(rows[0]["val_mean"]) <= 1, "R2, not a share in percent"

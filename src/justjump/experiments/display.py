@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from justjump.experiments.jobs import Done, Epoch, Event, Failed, Job, Stopping
-from justjump.experiments.summary import test_score
+from justjump.experiments.summary import score_of
 from justjump.experiments.words import count
 from justjump.train.measures import WORDS, is_share
 from justjump.train.show import SECONDS_BETWEEN_LINES, shown_value
@@ -84,7 +84,7 @@ class RunsDisplay:
             self.failed.add(event.job)
             self._say(event.job, f"failed: {' '.join(event.message.split())}")
         elif event.result["finished"]:
-            self.measure, score = test_score(event.result)
+            self.measure, score = score_of(event.result)
             self.scores.append(score or 0.0)
             self.seconds[event.job] = event.result["seconds"]
             value = shown_value(self.measure, score)

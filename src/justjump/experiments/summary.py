@@ -27,6 +27,12 @@ class Summary(NamedTuple):
         return cls._over([result["test_accuracy"] for result in results], 100)
 
     @classmethod
+    def of_score(cls, results: Sequence[dict[str, Any]]) -> Summary | None:
+        """The measure that stands for the task, of the test nodes."""
+        measure = score_of(results[0])[0] if results else "accuracy"
+        return cls.of(results) if measure == "accuracy" else cls.of_measure(results, measure)
+
+    @classmethod
     def of_measure(cls, results: Sequence[dict[str, Any]], measure: str) -> Summary | None:
         """Another measure of the test nodes; None if a run does not have it."""
         scale = 100 if is_share(measure) else 1
@@ -47,13 +53,13 @@ class Summary(NamedTuple):
         return f"{self.mean:.{digits}f}{spread}"
 
 
-def test_score(result: dict[str, Any]) -> tuple[str, float | None]:
-    """The measure that stands for a run's task, and its value on the test nodes.
+def score_of(result: dict[str, Any], role: str = "test") -> tuple[str, float | None]:
+    """The measure that stands for a run's task, and its value on the test, validation or training nodes.
 
-    >>> test_score({"test_accuracy": 0.85})
+    >>> score_of({"test_accuracy": 0.85})
     ('accuracy', 0.85)
     """
     measure = SCORE[result.get("task", "multiclass")]
     if measure == "accuracy":
-        return measure, result["test_accuracy"]
-    return measure, result["measures"]["test"][measure]
+        return measure, result[f"{role}_accuracy"]
+    return measure, result["measures"][role][measure]

@@ -22,11 +22,12 @@ from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
-from justjump.experiments.summary import Summary
+from justjump.experiments.summary import Summary, score_of
 from justjump.experiments.words import count, listed, percent, train_command, unusual
 from justjump.files import replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
+from justjump.train.measures import is_share
 
 NETWORK, TRAINING = ({field.name for field in fields(kind)} for kind in (ModelConfig, Protocol))
 
@@ -119,21 +120,24 @@ def candidates(grid: str, model: str, protocol: Protocol) -> list[Candidate]:
 def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | None:
     """The results of a candidate, or None if some of its splits are missing."""
     results = store.results(jobs)
-    if len(results) < len(jobs) or any(result["val_accuracy"] is None for result in results):
+    scores = [score_of(result, "val") for result in results]
+    val = [value * (100 if is_share(measure) else 1) for measure, value in scores if value is not None]
+    if len(val) < len(jobs):
         return None
-    val = [100 * result["val_accuracy"] for result in results]
     return Tried(
         candidate,
         statistics.fmean(val),
         statistics.fmean(result["val_loss"] for result in results),
         statistics.stdev(val) if len(val) > 1 else None,
-        Summary.of(results),
+        Summary.of_score(results),
         sum(result["seconds"] for result in results),
     )
 
 
 def best(found: Sequence[Tried]) -> Tried:
-    """The highest mean validation accuracy; among equals, the lowest validation loss. Test nodes play no role."""
+    """The best on validation, by the measure that stands for the task (the accuracy, R2, ...); among equals, the lowest
+    validation loss. Test nodes play no role.
+    """
     return max(found, key=lambda one: (one.val, -one.val_loss))
 
 
