@@ -299,3 +299,11 @@ def test_every_output_has_a_name() -> None:
     numbers = preprocessing.apply(table)
     assert numbers.shape == (3, len(names)) == (3, preprocessing.num_outputs)
     assert numbers[1, names.index("age is missing")] == numbers[1, names.index("city = Ulm")] == 1
+
+
+def test_missing_values_are_said_where_nothing_else_is_done() -> None:
+    x = np.array([[0.5, np.nan], [-0.3, 0.2], [0.1, 0.4]], dtype=np.float32)
+    for scale in ("auto", "none"):
+        words = Preprocessing.fit(x, scale).describe()
+        assert words == "column 0: as it is, column 1: as it is (missing values marked)"
+    assert Preprocessing.fit(x[1:], "none").describe() == ""

@@ -139,7 +139,7 @@ class Preprocessing:
         """
         if self.scale == "rows" and not any(recipe.kind == "category" for recipe in self.recipes.values()):
             done = ["each row divided by its sum"]
-        elif not self.changes and not self.left_out:
+        elif not self.changes and not self.left_out and self.num_outputs == self.width:  # no missing values are marked
             return ""
         elif self.width + len(self.left_out) <= _NAMED:
             done = [f"{short(name, 30)}: {recipe.words}" for name, recipe in self._each()]
