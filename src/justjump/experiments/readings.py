@@ -58,6 +58,13 @@ class Reading:
 _ALL = (
     Reading("default", "dropout on the input; patience 10 on the validation loss from the first epoch"),
     Reading("patience-100", "patience 100; dropout on the input", protocol={"patience": 100}),
+    Reading(
+        "patience-100-dropout-historic",
+        "as patience-100, with GAT as PyTorch Geometric had it in these weeks",
+        {},
+        {"patience": 100},
+        HISTORIC_GAT,
+    ),
     Reading("patience-100-plain", "patience 100; no dropout on the input", NO_INPUT_DROPOUT, {"patience": 100}),
     Reading(
         "patience-100-historic",
