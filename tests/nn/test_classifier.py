@@ -1,5 +1,6 @@
 """The paper's network in every combination."""
 
+import math
 from itertools import product
 from typing import Any
 
@@ -12,12 +13,15 @@ from helpers import assert_same, gradients, random_graph
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.config import Jump, Model, Update
 from justjump.nn.feature_linear import FeatureLinear
-from justjump.ops import Adjacency, SparseMatrix
+from justjump.nn.grouped_linear import GroupedLinear
+from justjump.ops import Adjacency, SparseMatrix, drop_edges
+from justjump.train import Protocol
+from justjump.train.loop import make_optimizer
 
 NODES, FEATURES, CLASSES = 12, 9, 4
 MODELS: list[Model] = ["dna", "gcn", "gat"]
 JUMPS: list[Jump] = ["none", "concat", "pool", "lstm"]
-UPDATES: list[Update] = ["none", "skip", "gru"]
+UPDATES: list[Update] = ["none", "skip", "gru", "residual", "initial"]
 
 
 def network(model: Model = "dna", layers: int = 2, jump: Jump = "none", update: Update = "none") -> NodeClassifier:
@@ -223,3 +227,119 @@ def test_compile_and_export(model: Model) -> None:
             return logits
 
     assert_same(torch.export.export(Closed(), (x,)).module()(x), expected)
+
+
+def plain_network(net: NodeClassifier, x: Tensor, adj: Adjacency) -> Tensor:
+    """The logits of a network in evaluation, written out: norms, updates and what follows them."""
+    config, adj = net.config, adj.with_self_loops().normalized("gcn", x.dtype)
+    last = config.norm_after == "relu"
+    h = torch.relu(x @ net.lin_in.weight + net.lin_in.bias)
+    history = [net.norms[0](h) if last else h]
+    for t, conv in enumerate(net.convs, 1):
+        h = conv(history if config.model == "dna" else history[-1], adj)
+        if config.update == "initial":
+            h = (1 - config.initial_share) * h + config.initial_share * history[0]
+        if config.update == "residual":
+            h = h + history[-1]
+        h = net.norms[t](torch.relu(h)) if last else torch.relu(net.norms[t - 1](h))
+        history.append(h)
+    logits: Tensor = net.lin_out(history[-1])
+    return logits
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+@pytest.mark.parametrize("norm_after", ["sum", "relu"])
+@pytest.mark.parametrize("update", ["none", "residual", "initial"])
+def test_norms_and_residuals_are_where_they_say(model: Model, norm: Any, norm_after: Any, update: Update) -> None:
+    config = ModelConfig(
+        model,
+        3,
+        16,
+        4,
+        2,
+        norm=norm,
+        norm_after=norm_after,
+        update=update,
+        initial_share=0.3,
+        dropout=0.0,
+        input_dropout=0,
+    )
+    net = NodeClassifier(config, FEATURES, CLASSES).double()
+    x, adj = (
+        torch.randn(NODES, FEATURES, dtype=torch.float64),
+        Adjacency.build(random_graph(NODES, 40), num_nodes=NODES),
+    )
+    for parameter in net.norms.parameters():  # a norm that starts as the identity would hide in which place it stands
+        nn.init.normal_(parameter)
+    net.train()(x, adj)  # batch norm gets statistics
+    net.eval()
+    parameters = list(net.parameters())
+    logits, expected = net(x, adj), plain_network(net, x, adj)
+    assert_same(logits, expected)
+    for p, q in zip(gradients(logits, parameters), gradients(expected, parameters), strict=True):
+        assert_same(p, q)
+    assert_same(net(x, adj.toward([7, 2])), expected[[7, 2]])
+
+
+def test_batch_norm_sees_all_nodes_in_training() -> None:
+    """Where the loss is of some nodes alone, the statistics are still those of the graph."""
+    net = NodeClassifier(ModelConfig("gcn", 1, 16, groups=2, norm="batch", dropout=0.0, input_dropout=0.0), FEATURES, 2)
+    x, adj = torch.randn(NODES, FEATURES), Adjacency.build(random_graph(NODES, 40), num_nodes=NODES)
+    assert_same(net.train()(x, adj.toward([3, 4])), net(x, adj)[[3, 4]])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_identity_mapping(model: Model) -> None:
+    """A map with b = log(1 + identity / t) of the weight is a plain network with other weights."""
+    config = ModelConfig(model, 2, 16, 4, 4, identity=0.5)
+    net, plain = (
+        NodeClassifier(c, FEATURES, CLASSES).double().eval() for c in (config, ModelConfig(model, 2, 16, 4, 4))
+    )
+    plain.load_state_dict(net.state_dict())
+    for t in (1, 2):
+        share = math.log(1 + 0.5 / t)
+        weight = plain.get_parameter(f"convs.{t - 1}.{'multi_head.lin_v' if model == 'dna' else 'lin'}.weight")
+        weight.data = share * weight.data + (1 - share) * torch.eye(4, dtype=torch.float64)
+    x, edge_index = torch.randn(NODES, FEATURES, dtype=torch.float64), random_graph(NODES, 40)
+    assert_same(net(x, edge_index), plain(x, edge_index))
+    with pytest.raises(ValueError, match=r"learned=0.5 keeps the channels: 8 of them cannot become 4"):
+        GroupedLinear(8, 4, learned=0.5)
+
+
+def test_equal_attention_shares_equally_and_stays_so() -> None:
+    net = NodeClassifier(ModelConfig("dna", 3, 16, 4, 2, attention="equal"), FEATURES, CLASSES)
+    for _ in range(2):
+        found = net.attention(torch.randn(NODES, FEATURES), random_graph(NODES, 40))
+        assert torch.equal(found.weight, torch.full_like(found.weight, 0.25))
+        assert torch.equal(found.refused, torch.full_like(found.refused, 0.25))
+        net.reset_parameters()
+    optimizer = make_optimizer(net, Protocol())
+    learned = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    frozen = [name for name, p in net.named_parameters() if id(p) not in learned]
+    assert len(frozen) == 12, "weight and bias of query and key in three layers"
+    assert all("lin_q" in name or "lin_k" in name for name in frozen)
+
+
+def test_scaled_start() -> None:
+    net = NodeClassifier(ModelConfig("dna", 2, 64, 8, 16, start="scaled"), FEATURES, CLASSES)
+    for _ in range(2):
+        for name, value in net.convs.state_dict().items():
+            bound = {"lin_q": 0.5, "lin_k": 0.5, "lin_v": 1.5**0.5}[name.split(".")[2]]  # blocks of four channels
+            bound = 0 if name.endswith("bias") else bound
+            assert 0.9 * bound <= value.abs().max() <= bound, name
+        net.reset_parameters()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_dropped_edges_in_training_alone(model: Model) -> None:
+    options: Any = {"dropout": 0.0, "input_dropout": 0.0, "attention_dropout": 0.0}
+    net = NodeClassifier(ModelConfig(model, 2, 16, 4, 4, drop_edge=0.5, **options), FEATURES, CLASSES)
+    x, adj = torch.randn(NODES, FEATURES), Adjacency.build(random_graph(NODES, 40), num_nodes=NODES)
+    torch.manual_seed(5)
+    logits = net.train()(x, adj.toward([1, 2]))
+    torch.manual_seed(5)
+    part = drop_edges(adj, 0.5)
+    assert_same(logits, net.eval()(x, part)[[1, 2]])
+    assert part.num_edges < adj.num_edges
+    assert not torch.equal(net(x, adj)[[1, 2]], logits)

@@ -7,7 +7,7 @@ import torch_geometric.nn as pyg
 from helpers import assert_same, gradients
 from justjump.nn import GRUUpdate, SkipUpdate, jumping_knowledge
 from justjump.nn.config import Jump
-from justjump.nn.jump import update_module
+from justjump.nn.jump import InitialUpdate, ResidualUpdate, norm_module, update_module
 
 
 @pytest.mark.parametrize(("jump", "mode"), [("concat", "cat"), ("pool", "max"), ("lstm", "lstm")])
@@ -34,12 +34,15 @@ def test_updates_are_their_equations() -> None:
     z = torch.sigmoid(new @ keep.T + b[1] + former @ keep_h.T + b_h[1])
     n = torch.tanh(new @ candidate.T + b[2] + r * (former @ candidate_h.T + b_h[2]))
     assert_same(gru(former, new), (1 - z) * n + z * former)
+    assert_same(ResidualUpdate()(former, new), former + new)
+    assert_same(InitialUpdate(0.3)(former, new), 0.7 * new + 0.3 * former)
 
 
 def test_none_and_unknown_names() -> None:
     assert jumping_knowledge("none", 4, 2) is None
     assert update_module("none", 4) is None
+    assert norm_module("none", 4) is None
     with pytest.raises(ValueError, match="jump='sum' is unknown: choose 'none', 'concat', 'pool' or 'lstm'"):
         jumping_knowledge("sum", 4, 2)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="update='add' is unknown: choose 'none', 'skip' or 'gru'"):
+    with pytest.raises(ValueError, match="update='add' is unknown: choose one of none, skip, gru, residual, initial"):
         update_module("add", 4)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """The paper's network for every model it compares."""
 
+import math
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from justjump.nn.dna_conv import DNAConv, EdgeAttention
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
-from justjump.nn.jump import jumping_knowledge, update_module
+from justjump.nn.jump import jumping_knowledge, norm_module, update_module
 from justjump.nn.layers import Layers
 from justjump.nn.readout import Readout, count_graphs
 from justjump.nn.sizes import check_count
@@ -46,14 +47,18 @@ class NodeClassifier(Layers):
         self.config = config
         d = config.hidden
         self.lin_in = FeatureLinear(num_features, d)
-        self.convs = nn.ModuleList(_conv(config) for _ in range(config.layers))
+        self.convs = nn.ModuleList(_conv(config, t) for t in range(1, config.layers + 1))
         self.updates = nn.ModuleList(
-            module for _ in range(config.layers) if (module := update_module(config.update, d)) is not None
+            module
+            for _ in range(config.layers)
+            if (module := update_module(config.update, d, config.initial_share)) is not None
         )
         jumps = config.layers + config.jump_input
         self.jump = jumping_knowledge(config.jump, d, jumps)
         self.lin_out = nn.Linear(d * jumps if config.jump == "concat" else d, num_classes)
         self.readout = Readout(config.readout, self.lin_out.in_features)
+        counts = config.layers + (config.norm_after == "relu")
+        self.norms = nn.ModuleList(norm for _ in range(counts) if (norm := norm_module(config.norm, d)) is not None)
 
     def forward(
         self,
@@ -94,16 +99,42 @@ class NodeClassifier(Layers):
         Where the graph is taken toward some nodes, h(T) is right for these alone. Of a mini-batch, all are those of its
         first nodes.
         """
+        if self.training and self.config.drop_edge and isinstance(adj, Adjacency):
+            adj = ops.drop_edges(adj, self.config.drop_edge)
+        return self.run(History.start(self.first(x)), adj)
+
+    def first(self, x: Tensor | SparseMatrix) -> Tensor:
+        """The projected features h(0). ``[N, num_features] -> [N, d]``"""
         h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
-        return self.run(History.start(ops.relu_dropout(h, self.config.dropout, self.training)), adj)
+        return self._activated(0, h, self.config.dropout)
 
     def is_relu(self, t: int) -> bool:
-        return not self.updates and not self._dropped_after(t)
+        return not self.updates and not self.norms and not self._dropped_after(t)
 
-    def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
-        """The update, if there is one, ReLU, and dropout between layers."""
-        h = self.updates[t - 1](former, h) if self.updates else h
-        return ops.relu_dropout(h, self._dropped_after(t), self.training)
+    def after(self, t: int, h: Tensor, history: History | None, **context: Any) -> Tensor:
+        """The update and the norm, if there are any, ReLU, and dropout between layers."""
+        if self.updates:
+            assert history is not None
+            former = history[0] if self.reads_first else history.newest
+            h = self.updates[t - 1](former[: h.size(0)], h)
+        return self._activated(t, h, self._dropped_after(t))
+
+    def _activated(self, t: int, h: Tensor, dropout: float) -> Tensor:
+        """ReLU, and the norm before or after it, and dropout."""
+        if not self.norms or (t == 0 and self.config.norm_after == "sum"):
+            return ops.relu_dropout(h, dropout, self.training)
+        if self.config.norm_after == "sum":
+            return ops.relu_dropout(self.norms[t - 1](h), dropout, self.training)
+        return ops.dropout(self.norms[t](torch.relu(h)), dropout, self.training)
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether each layer is merged with h(0)."""
+        return self.config.update == "initial"
+
+    def part(self, t: int, adj: Adjacency) -> Adjacency:
+        """All nodes where the statistics of a norm are over all of them."""
+        return adj.whole if self.config.norm == "batch" else super().part(t, adj)
 
     def _dropped_after(self, t: int) -> float:
         """The rate of dropout after layer t: none after the last one, whose output has a dropout of its own."""
@@ -132,10 +163,22 @@ class NodeClassifier(Layers):
         return result
 
 
-def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:
+def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:
+    """Layer t, counted from 1."""
     d, heads, groups, dropout = config.hidden, config.heads, config.groups, config.attention_dropout
+    learned = math.log(1 + config.identity / t) if config.identity else 1.0
     if config.model == "dna":
-        return DNAConv(d, heads, groups=groups, dropout=dropout, window=config.window, keep_first=config.keep_first)
+        return DNAConv(
+            d,
+            heads,
+            groups,
+            dropout,
+            window=config.window,
+            keep_first=config.keep_first,
+            attention=config.attention,
+            start=config.start,
+            learned=learned,
+        )
     if config.model == "gat":
         return GATConv(
             d,
@@ -146,5 +189,6 @@ def _conv(config: ModelConfig) -> DNAConv | GATConv | GCNConv:
             softmax=config.softmax,
             vectors=config.vectors,
             projection=config.projection,
+            learned=learned,
         )
-    return GCNConv(d, d, groups, projection=config.projection)
+    return GCNConv(d, d, groups, projection=config.projection, learned=learned)

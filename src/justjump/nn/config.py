@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF009 - an option is a field, not a value
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +11,11 @@ from justjump.options import check_types, documented, option
 
 Model = Literal["dna", "gcn", "gat"]
 Jump = Literal["none", "concat", "pool", "lstm"]
-Update = Literal["none", "skip", "gru"]
+Update = Literal["none", "skip", "gru", "residual", "initial"]
+Norm = Literal["none", "layer", "batch"]
+NormAfter = Literal["sum", "relu"]
+Attention = Literal["learned", "equal"]
+Start = Literal["paper", "scaled"]
 Readout = Literal["mean", "max", "sum", "attention"]
 Softmax = Literal["incoming", "outgoing"]
 Vectors = Literal["two", "one"]
@@ -36,7 +41,11 @@ class ModelConfig:
     groups: int = option(16, "Number of groups of the projections.")
     jump: Jump = option("none", "Jumping knowledge over all representations.")
     jump_input: bool = option(True, "Jumping knowledge takes the projected features h(0), too.")
-    update: Update = option("none", "How a layer's output is merged with its input.")
+    update: Update = option(
+        "none",
+        "What a layer's output is merged with: skip adds the node's own former representation by a map of its own, gru "
+        "gates it, residual adds it as it is, initial mixes in the projected features h(0).",
+    )
     dropout: float = option(0.5, "Dropout before and after the graph layers.")
     input_dropout: float = option(0.5, "Dropout on the input features.")
     attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).")
@@ -44,6 +53,30 @@ class ModelConfig:
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
     readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
     layer_dropout: float = option(0.0, "Dropout between the graph layers.", later=True)
+    norm: Norm = option("none", "Normalisation of each layer's output.", later=True)
+    norm_after: NormAfter = option(
+        "sum",
+        "Whether the norm follows the sum over neighbours, or ReLU, where h(0) gets one, too.",
+        later=True,
+    )
+    initial_share: float = option(0.1, "Share of h(0) in each representation (update initial).", later=True)
+    identity: float = option(
+        0.0,
+        "Identity mapping: layer t projects by (1 - b) I + b W with b = log(1 + identity / t); 0 projects by W.",
+        later=True,
+    )
+    attention: Attention = option(
+        "learned",
+        "Whether attention is learned, or gives all representations and none equal shares (dna).",
+        later=True,
+    )
+    drop_edge: float = option(0.0, "Share of the edges that is left out in each step of training.", later=True)
+    start: Start = option(
+        "paper",
+        "Initialisation of the layers: as in the paper, or without biases and with values scaled so that the sums of "
+        "deep networks neither vanish nor drown in biases (dna).",
+        later=True,
+    )
     softmax: Softmax = option(
         "incoming", "The edges of a node over which attention is normalised (gat).", in_commands=False, later=True
     )
@@ -74,7 +107,14 @@ class ModelConfig:
         if self.window is not None and self.window < 1:
             raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
-        for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout"):
+        if not 0 < self.initial_share < 1:
+            raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
+        if not 0 <= self.identity < math.inf:
+            raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
+        for name in ("attention", "start"):
+            if self.model != "dna" and getattr(self, name) != self.__dataclass_fields__[name].default:
+                raise ValueError(f"{name}={getattr(self, name)!r} needs model='dna', not {self.model!r}")
+        for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout", "drop_edge"):
             dropout_threshold(getattr(self, name), name)
 
     @property

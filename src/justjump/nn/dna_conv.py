@@ -1,5 +1,6 @@
 """The dynamic neighborhood aggregation layer."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args, overload
 
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from justjump import ops
 from justjump.nn.arguments import refuse_unknown, warns_of_heads
+from justjump.nn.config import Attention, Start
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
 from justjump.nn.sizes import check_dna_sizes, check_sizes
@@ -38,7 +40,17 @@ class EdgeAttention(NamedTuple):
 class MultiHead(nn.Module):
     """The projections of a :class:`DNAConv`, under the names that PyG gives them."""
 
-    def __init__(self, channels: int, heads: int, groups: int, dropout: float, bias: bool) -> None:
+    def __init__(
+        self,
+        channels: int,
+        heads: int,
+        groups: int,
+        dropout: float,
+        bias: bool,
+        attention: Attention,
+        start: Start,
+        learned: float,
+    ) -> None:
         super().__init__()
         check_sizes(channels, heads, groups)
         dropout_threshold(dropout)
@@ -48,16 +60,33 @@ class MultiHead(nn.Module):
         self.dropout = dropout
         self.lin_q = GroupedLinear(channels, channels, groups, bias)
         self.lin_k = GroupedLinear(channels, channels, groups, bias)
-        self.lin_v = GroupedLinear(channels, channels, groups, bias)
+        self.lin_v = GroupedLinear(channels, channels, groups, bias, learned)
+        self.attention, self.start = attention, start
+        self._change_start()
 
     def reset_parameters(self) -> None:
         for lin in (self.lin_q, self.lin_k, self.lin_v):
             lin.reset_parameters()
+        self._change_start()
+
+    def _change_start(self) -> None:
+        """What differs from the paper's initialisation, where it is asked for."""
+        asking = [*self.lin_q.parameters(), *self.lin_k.parameters()]
+        if self.start == "scaled":
+            # The biases of small groups are larger than the features of most graphs, and the same for all nodes.
+            for lin in (self.lin_q, self.lin_k, self.lin_v):
+                if lin.bias is not None:
+                    nn.init.zeros_(lin.bias)
+            bound = math.sqrt(6 / self.lin_v.weight.size(1))  # of He et al., 2015, for the ReLU that follows
+            nn.init.uniform_(self.lin_v.weight, -bound, bound)
+        if self.attention == "equal":
+            for parameter in asking:
+                nn.init.zeros_(parameter).requires_grad_(False)
 
     @property
     def projections(self) -> Projections:
         q, k, v = self.lin_q, self.lin_k, self.lin_v
-        return Projections(q.weight, q.bias, k.weight, k.bias, v.weight, v.bias)
+        return Projections(q.weight, q.bias, k.weight, k.bias, v.blocks, v.bias)
 
     def split(self, x: Tensor) -> Tensor:
         """``[..., d] -> [..., H, C]``"""
@@ -94,6 +123,11 @@ class DNAConv(nn.Module):
         keep_first: make the first representation one of the ``window``
         aggregate: edge coefficients ``"gcn"``, ``"mean"`` or ``"sum"``
         update: a module ``[N, channels] -> [N, channels]`` applied to the aggregate, for other choices of f
+        attention: ``"learned"``, or ``"equal"`` for the same share of each representation and of refusing all, as all
+            scores zero give; nothing is learned about what to attend to then
+        start: initialisation: as in the ``"paper"``, or ``"scaled"`` for zero biases and values of the scale of their
+            inputs
+        learned: share of the learned weight in the projection of values; the rest is the identity
         aggr, kwargs: accepted as PyG's defaults only
 
     Shapes:
@@ -124,6 +158,9 @@ class DNAConv(nn.Module):
         keep_first: bool = False,
         aggregate: Aggregate = "gcn",
         update: nn.Module | None = None,
+        attention: Attention = "learned",
+        start: Start = "paper",
+        learned: float = 1.0,
         aggr: str = "add",
         **kwargs: Any,
     ) -> None:
@@ -154,7 +191,10 @@ class DNAConv(nn.Module):
         self.keep_first = keep_first
         self.aggregate = aggregate
         check_dna_sizes(channels, heads)
-        self.multi_head = MultiHead(channels, heads, groups, dropout, bias)
+        for name, value, kind in (("attention", attention, Attention), ("start", start, Start)):
+            if value not in get_args(kind):
+                raise ValueError(f"{name}={value!r} is unknown: choose {' or '.join(map(repr, get_args(kind)))}")
+        self.multi_head = MultiHead(channels, heads, groups, dropout, bias, attention, start, learned)
         self.register_module("edge_mask", None)
         self.update = update
         self._cache: Adjacency | None = None

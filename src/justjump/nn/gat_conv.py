@@ -41,6 +41,7 @@ class GATConv(nn.Module):
         projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix, or as a
             ``"linear"`` layer of torch of the whole matrix; or ``"uniform"`` for the projection of DNA: each block as a
             linear layer, and the learned vector before the sum
+        learned: share of the learned weight in the projection; the rest is the identity
 
     Shapes:
         ``[N, in_channels] -> [N, heads * out_channels]``, or ``[N, out_channels]`` where heads are averaged
@@ -65,6 +66,7 @@ class GATConv(nn.Module):
         softmax: Softmax = "incoming",
         vectors: Vectors = "two",
         projection: Projection = "glorot",
+        learned: float = 1.0,
         **unknown: Any,
     ) -> None:
         super().__init__()
@@ -78,9 +80,9 @@ class GATConv(nn.Module):
         self.dropout = dropout
         self.softmax, self.vectors, self.projection = softmax, vectors, projection
         if projection == "uniform":
-            self.lin = GroupedLinear(in_channels, heads * out_channels, groups, bias)
+            self.lin = GroupedLinear(in_channels, heads * out_channels, groups, bias, learned)
         else:
-            self.lin = layer_projection(in_channels, heads * out_channels, groups)
+            self.lin = layer_projection(in_channels, heads * out_channels, groups, learned)
         self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
         self.concat = concat

@@ -30,6 +30,7 @@ class GCNConv(nn.Module):
         projection: initialised by Glorot's rule for each block (``"glorot"``) or for the ``"whole"`` matrix, or as a
             ``"linear"`` layer of torch of the whole matrix; or ``"uniform"`` for the projection of DNA: each block as a
             linear layer, and the learned vector before the sum
+        learned: share of the learned weight in the projection; the rest is the identity
 
     Shapes:
         ``[N, in_channels] -> [N, out_channels]``
@@ -48,15 +49,16 @@ class GCNConv(nn.Module):
         bias: bool = True,
         *,
         projection: Projection = "glorot",
+        learned: float = 1.0,
         **unknown: Any,
     ) -> None:
         super().__init__()
         refuse_unknown("GCNConv", unknown, GCNConv.__init__)
         self.projection = projection
         if projection == "uniform":
-            self.lin = GroupedLinear(in_channels, out_channels, groups, bias)
+            self.lin = GroupedLinear(in_channels, out_channels, groups, bias, learned)
         else:
-            self.lin = layer_projection(in_channels, out_channels, groups)
+            self.lin = layer_projection(in_channels, out_channels, groups, learned)
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias and projection != "uniform" else None
         self.register_module("edge_mask", None)
         self.reset_parameters()

@@ -32,10 +32,13 @@ class Layers(nn.Module):
                 self.layer(t, history, part, **context)
             return history
         adj = self.prepared(adj, history.dtype)
-        for t in range(1, len(self.convs)):
-            self.layer(t, history, adj.whole, **context)
-        self.layer(len(self.convs), history, adj, **context)
+        for t in range(1, len(self.convs) + 1):
+            self.layer(t, history, self.part(t, adj), **context)
         return history
+
+    def part(self, t: int, adj: Adjacency) -> Adjacency:
+        """The graph that layer t is computed on: the last one leaves out the nodes that nobody asks for."""
+        return adj if t == len(self.convs) else adj.whole
 
     def prepared(self, adj: Adjacency, dtype: torch.dtype) -> Adjacency:
         """The graph as the layers use it: with self-loops, and with normalised weights where they count."""
@@ -50,15 +53,16 @@ class Layers(nn.Module):
         if isinstance(conv, DNAConv) and self.is_relu(t):
             conv.extend(history, adj)
             return
-        former = history.newest
-        h = conv(history if isinstance(conv, DNAConv) else former, adj)
-        # The rows of the targets, where the graph has fewer of them than sources.
-        history.append_rows(self.after(t, h, former[: h.size(0)], **context))
+        h = conv(history if isinstance(conv, DNAConv) else history.newest, adj)
+        history.append_rows(self.after(t, h, history, **context))
 
     def is_relu(self, t: int) -> bool:
         """Whether ReLU is all that follows layer t."""
         raise NotImplementedError
 
-    def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
-        """What follows layer t, with the output of the layer before it. ``[N, d] -> [N, d]``"""
+    def after(self, t: int, h: Tensor, history: History | None, **context: Any) -> Tensor:
+        """What follows layer t, given the history before it. ``[N, d] -> [N, d]``
+
+        Where the graph has fewer targets than sources, the targets are the first rows of the history.
+        """
         raise NotImplementedError

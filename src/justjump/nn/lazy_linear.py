@@ -62,10 +62,10 @@ class LazyGroupedLinear(_Lazy, GroupedLinear):
             glorot_(self.weight)
 
 
-def layer_projection(in_channels: int, out_channels: int, groups: int) -> GroupedLinear:
+def layer_projection(in_channels: int, out_channels: int, groups: int, learned: float = 1.0) -> GroupedLinear:
     """The projection of a layer, which may find out the size of its input."""
     if in_channels != UNKNOWN:
-        return GroupedLinear(in_channels, out_channels, groups, bias=False)
+        return GroupedLinear(in_channels, out_channels, groups, bias=False, learned=learned)
     if groups != 1:
         raise ValueError(f"groups={groups} needs in_channels: give their number, or choose groups=1")
     return LazyGroupedLinear(out_channels)

@@ -61,7 +61,7 @@ class DNA(Stack):
         h = self.lin_in(x)
         history = History.start(self.dropout(h if self.act is None else self.act(h)))
         for t in range(1, self.num_layers + 1 - self.is_open):
-            self.layer(t, history, self._part(t, adj), **context)
+            self.layer(t, history, self.part(t, adj), **context)
         return history
 
     def outputs(self, x: Tensor | SparseMatrix, adj: Adjacency, **context: Any) -> list[Tensor]:

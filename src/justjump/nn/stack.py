@@ -15,7 +15,7 @@ from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.layers import Layers
 from justjump.nn.lazy_linear import UNKNOWN, LazyFeatureLinear
 from justjump.nn.sizes import check_count
-from justjump.ops import Adjacency, SparseMatrix
+from justjump.ops import Adjacency, History, SparseMatrix
 from justjump.ops.dropout import dropout_threshold
 
 Activation = Callable[[Tensor], Tensor]
@@ -166,20 +166,20 @@ class Stack(Layers):
             raise TypeError(f"x is a {type(x).__name__}, but {type(self).__name__} takes a dense tensor of features")
         adj, h, outputs = self.prepared(adj, x.dtype), x, []
         for t, conv in enumerate(self.convs, 1):
-            former, h = h, conv(h, self._part(t, adj))
+            h = conv(h, self.part(t, adj))
             if t < self.num_layers or not self.is_open:
-                h = self.dropout(self.after(t, h, former, **context))
+                h = self.dropout(self.after(t, h, None, **context))
             outputs.append(h)
         return outputs if adj.nodes is None else [h[adj.nodes] for h in outputs]
 
-    def _part(self, t: int, adj: Adjacency) -> Adjacency:
+    def part(self, t: int, adj: Adjacency) -> Adjacency:
         """The last layer may leave out nodes that nobody asks for, unless a norm looks at all of them."""
         return adj if t == self.num_layers and isinstance(self.norms[-1], nn.Identity) else adj.whole
 
     def is_relu(self, t: int) -> bool:
         return type(self.act) is nn.ReLU and isinstance(self.norms[t - 1], nn.Identity)
 
-    def after(self, t: int, h: Tensor, former: Tensor, **context: Any) -> Tensor:
+    def after(self, t: int, h: Tensor, history: History | None, **context: Any) -> Tensor:
         """Norm and activation."""
         norm, act = self.norms[t - 1], nn.Identity() if self.act is None else self.act
         h = act(h) if self.act_first else h

@@ -3,6 +3,7 @@
 from justjump.ops.adjacency import Adjacency, Aggregate
 from justjump.ops.dna import Projections, dna_conv, dna_extend
 from justjump.ops.dna.reference import restricted_softmax
+from justjump.ops.drop_edges import drop_edges
 from justjump.ops.dropout import draw_seed, dropout, relu_dropout
 from justjump.ops.gat import gat_attention
 from justjump.ops.gat.outgoing import outgoing_attention
@@ -30,6 +31,7 @@ __all__ = [
     "dna_conv",
     "dna_extend",
     "draw_seed",
+    "drop_edges",
     "dropout",
     "gat_attention",
     "grouped_linear",

@@ -19,6 +19,11 @@ def check_batches(graph: Graph, config: ModelConfig, protocol: Protocol) -> None
             f"batch_size={protocol.batch_size} is for labels of nodes, and {graph.name} has labels of whole graphs: "
             "leave it out"
         )
+    if protocol.batch_size is not None and config.drop_edge:
+        raise ValueError(
+            f"drop_edge={config.drop_edge} is for training on the whole graph, and batch_size={protocol.batch_size} "
+            "samples edges already: leave one of them out"
+        )
     if protocol.batch_size is not None and config.model == "gat" and config.softmax == "outgoing":
         raise ValueError(
             f"softmax='outgoing' needs all edges of the graph in each step: leave out batch_size={protocol.batch_size}"

@@ -35,14 +35,14 @@ def output_by_layer(
 
     stored = [_first(model, inputs, rows[0], budget)]
     for t in range(1, layers + 1):
-        former = stored if isinstance(model.convs[t - 1], DNAConv) else stored[-1:]
+        former = stored if isinstance(model.convs[t - 1], DNAConv) or model.reads_first else stored[-1:]
         out = torch.zeros_like(stored[0])
         for block in _blocks(whole, rows[t], budget):
             sample = sampler(block)
             history = History([h[sample.nodes] for h in former])
             model.layer(t, history, Hops(whole, sample).layer(1))
             out[block] = history.newest
-        if model.jump is None and not isinstance(model.convs[0], DNAConv):
+        if model.jump is None and not isinstance(model.convs[0], DNAConv) and not model.reads_first:
             stored.clear()  # no one reads them any more
         stored.append(out)
     parts = [model.lin_out(model.final(History([h[block] for h in stored]))) for block in torch.split(nodes, budget)]
@@ -66,7 +66,7 @@ def _first(model: NodeClassifier, inputs: Inputs, rows: Tensor, budget: int) -> 
     x = inputs.x
     out = torch.zeros(x.shape[0], model.config.hidden, dtype=model.lin_out.weight.dtype)
     for block in torch.split(rows, budget):
-        out[block] = torch.relu(model.lin_in(x[block] if isinstance(x, Tensor) else x.take(block)))
+        out[block] = model.first(x[block] if isinstance(x, Tensor) else x.take(block))
     return out
 
 

@@ -270,7 +270,7 @@ def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torc
     outweigh what the network learns.
     """
     penalty = protocol.weight_decay / steps
-    named = list(model.named_parameters())
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     plain = [p for name, p in named if protocol.decay == "weights" and name.split(".")[-1].startswith("bias")]
     decayed = [p for _, p in named if not any(p is q for q in plain)]
     groups = [{"params": decayed, "weight_decay": penalty}, {"params": plain, "weight_decay": 0.0}]
