@@ -16,7 +16,7 @@ from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.ops import Adjacency, SparseMatrix, drop_edges
 from justjump.train import Protocol
-from justjump.train.loop import make_optimizer
+from justjump.train.optimizer import make_optimizer
 
 NODES, FEATURES, CLASSES = 12, 9, 4
 MODELS: list[Model] = ["dna", "gcn", "gat"]

@@ -19,8 +19,9 @@ from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
 from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
-from justjump.train.loop import make_optimizer, train_epoch
+from justjump.train.loop import train_epoch
 from justjump.train.objective import Objective
+from justjump.train.optimizer import make_optimizer
 from justjump.train.part import Part
 from justjump.train.run import settings
 

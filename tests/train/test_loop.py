@@ -16,11 +16,10 @@ from generated_tables import TABLES, table_graph
 from helpers import array_features
 from justjump.data import Graph, Split, Table, random_split
 from justjump.files import FileError
-from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn import ModelConfig
 from justjump.nn.config import Model
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, RunError, TrainingError, TrainingWarning, fit, loop, prepare
-from justjump.train.loop import make_optimizer
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
@@ -91,20 +90,6 @@ def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:
     protocol = Protocol(max_epochs=20, patience=20, watch="accuracy")
     run = fit(cora, SMALL, protocol, on_epoch=lambda progress: seen.append(progress.val_score[-1] or 0.0))
     assert run.best_epoch == 1 + int(np.argmax(seen))
-
-
-def test_which_parameters_decay() -> None:
-    net = NodeClassifier(replace(SMALL, model="gat", jump="lstm"), 5, 3)
-    everything = make_optimizer(net, Protocol()).param_groups
-    assert len(everything) == 1
-    decayed, plain = make_optimizer(net, Protocol(decay="weights")).param_groups
-    assert (decayed["weight_decay"], plain["weight_decay"]) == (0.0005, 0.0)
-    batches = Protocol(batch_size=100)
-    assert make_optimizer(net, batches, batches.steps(401)).param_groups[0]["weight_decay"] == 0.0001, "shared by 5"
-    names = {id(p): name for name, p in net.named_parameters()}
-    assert all("bias" in names[id(p)] for p in plain["params"])
-    assert not any("bias" in names[id(p)] for p in decayed["params"])
-    assert len(decayed["params"]) + len(plain["params"]) == len(names)
 
 
 def stop_after(epochs: int) -> Callable[[Progress], None]:

@@ -18,8 +18,9 @@ from justjump.nn import DNAConv, GATConv, GCNConv, ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train import Protocol, prepare
 from justjump.train.inputs import Inputs
-from justjump.train.loop import make_optimizer, train_epoch
+from justjump.train.loop import train_epoch
 from justjump.train.objective import Objective
+from justjump.train.optimizer import make_optimizer
 from justjump.train.part import Part
 
 Step = Callable[[], Tensor]

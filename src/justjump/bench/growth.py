@@ -17,7 +17,7 @@ from justjump.bench.worker import memory
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train import Protocol
-from justjump.train.loop import make_optimizer
+from justjump.train.optimizer import make_optimizer
 from justjump.train.process import keep_memory
 
 EDGES = tuple(500_000 * 2**n for n in range(6))

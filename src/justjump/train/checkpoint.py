@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
+from torch.optim.swa_utils import AveragedModel
 
 from justjump.files import remove_file, replace_file
 from justjump.nn import NodeClassifier
@@ -51,15 +52,31 @@ class State:
     optimizer: torch.optim.Optimizer
     best: dict[str, Tensor]
     progress: Progress
+    average: AveragedModel | None = None  # of the weights, where the protocol has one
+
+    @property
+    def kept(self) -> NodeClassifier:
+        """The network that is validated and kept: the average of the weights, where there is one."""
+        if self.average is None:
+            return self.model
+        model = self.average.module
+        assert isinstance(model, NodeClassifier)
+        return model
+
+    def update_average(self) -> None:
+        if self.average is not None:
+            self.average.update_parameters(self.model)
 
     def keep_best(self) -> None:
-        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.best = {name: value.clone() for name, value in self.kept.state_dict().items()}
 
 
 def save_state(state: State, settings: dict[str, Any], folder: Path) -> None:
     """Write everything that continues the run bit for bit: weights, optimizer, random state, history."""
     tensors = {f"model.{name}": value for name, value in state.model.state_dict().items()}
     tensors |= {f"best.{name}": value for name, value in state.best.items()}
+    if state.average is not None:
+        tensors |= {f"average.{name}": value for name, value in state.average.state_dict().items()}
     for number, moments in state.optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
     tensors["random"] = torch.get_rng_state()
@@ -98,6 +115,8 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
 def _restore(state: State, tensors: dict[str, Tensor]) -> None:
     state.model.load_state_dict(_with_prefix(tensors, "model."))
     state.best = _with_prefix(tensors, "best.")
+    if state.average is not None:
+        state.average.load_state_dict(_with_prefix(tensors, "average."))
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in _with_prefix(tensors, "adam.").items():
         number, moment = name.split(".")
@@ -158,6 +177,8 @@ def _expected_tensors(state: State, progress: Progress) -> dict[str, Tensor]:
     """Tensors with the names, shapes and types of those that a state like this one has on disk."""
     weights = state.model.state_dict()
     expected = {f"{part}.{name}": value for part in ("model", "best") for name, value in weights.items()}
+    if state.average is not None:
+        expected |= {f"average.{name}": value for name, value in state.average.state_dict().items()}
     expected["random"] = torch.get_rng_state()
     if progress.epoch:  # Adam has no moments before its first step
         parameters = [p for group in state.optimizer.param_groups for p in group["params"]]

@@ -26,6 +26,7 @@ from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE, Values, measure
 from justjump.train.memory import notes_on_memory
 from justjump.train.objective import Objective
+from justjump.train.optimizer import make_average, make_optimizer, set_rates
 from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
@@ -116,6 +117,7 @@ def fit(
             make_optimizer(model, protocol, protocol.steps(len(split.train))),
             {},
             Progress(measure=SCORE[graph.task]),
+            make_average(model, protocol),
         )
         state.keep_best()
         save = None
@@ -210,11 +212,13 @@ def train_until_done(
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()
+            set_rates(state.model, state.optimizer, protocol, state.progress.epoch)
             if batches is None:
                 loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
             else:
                 loss = train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
-            val_loss, values = validate(state.model, inputs, val, objective, protocol.measures)
+            state.update_average()
+            val_loss, values = validate(state.kept, inputs, val, objective, protocol.measures)
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(
                     f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
@@ -261,20 +265,6 @@ def validate(
     return loss, measure(
         objective.task, part.labels.cpu().numpy(), predicted, only=(score, *(one for one in others if one != score))
     )
-
-
-def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torch.optim.Adam:
-    """Adam with the L2 penalty on all parameters, or on those that are not biases.
-
-    Each of the steps of an epoch takes its share of the penalty. The whole of it in each of 20 mini-batches would
-    outweigh what the network learns.
-    """
-    penalty = protocol.weight_decay / steps
-    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    plain = [p for name, p in named if protocol.decay == "weights" and name.split(".")[-1].startswith("bias")]
-    decayed = [p for _, p in named if not any(p is q for q in plain)]
-    groups = [{"params": decayed, "weight_decay": penalty}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.Adam([g for g in groups if g["params"]], lr=protocol.learning_rate, fused=True)
 
 
 def both(bar: EpochBar, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:

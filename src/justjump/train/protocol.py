@@ -25,6 +25,8 @@ TaskOption = Literal["auto", "multiclass", "multilabel", "regression"]
 ClassWeight = Literal["none", "balanced"]
 Decay = Literal["all", "weights"]
 Scale = Literal["auto", "none", "standard", "rows"]
+Optimizer = Literal["adam", "adamw"]
+Schedule = Literal["constant", "cosine"]
 
 
 @documented
@@ -77,6 +79,27 @@ class Protocol:
         False, "Fit the confidence of the predictions on the validation nodes (temperature scaling).", later=True
     )
 
+    optimizer: Optimizer = option(
+        "adam", "Adam with the penalty in the gradient, or AdamW, which shrinks the weights beside it.", later=True
+    )
+    schedule: Schedule = option(
+        "constant",
+        "The learning rate over the epochs: constant, or a cosine that falls to 0 at max_epochs.",
+        later=True,
+    )
+    warmup: int = option(0, "Number of epochs over which the learning rate rises to its value.", later=True)
+    input_weight_decay: float | None = option(
+        None, "L2 penalty on the map of the input features; that of the other parameters by default.", later=True
+    )
+    average: float = option(
+        0.0,
+        "Share that the average of the weights keeps in each epoch, such as 0.95; validation and the trained network "
+        "take the average. 0 takes the weights as they are.",
+        later=True,
+    )
+    attention_warmup: int = option(
+        0, "Number of epochs over which the dropout of attention weights rises from 0 to its rate.", later=True
+    )
     batch_size: int | None = option(
         None, "Number of training nodes of a mini-batch; all in one step by default.", later=True
     )
@@ -90,7 +113,8 @@ class Protocol:
     def __post_init__(self) -> None:
         check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
-        for name, least in (("patience", 1), ("max_epochs", 1), ("patience_start", 0)):
+        least_values = {"patience": 1, "max_epochs": 1, "patience_start": 0, "warmup": 0, "attention_warmup": 0}
+        for name, least in least_values.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
         if self.stop == "window" and self.watch != "loss":
@@ -100,6 +124,10 @@ class Protocol:
             raise ValueError(
                 f"learning_rate={self.learning_rate} must be positive and weight_decay={self.weight_decay} not negative"
             )
+        if self.input_weight_decay is not None and not self.input_weight_decay >= 0:
+            raise ValueError(f"input_weight_decay={self.input_weight_decay} must not be negative")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average={self.average} is not in [0, 1): choose 0 to switch it off")
 
     def _check_batches(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
