@@ -1,15 +1,16 @@
 """A search that learns from its trials."""
 
+import csv
 import re
 from pathlib import Path
 
-import optuna
 import pytest
 
 from command_line import justjump
 from justjump.experiments.graph_spec import GraphSpec
-from justjump.experiments.reproduce import Setting
-from justjump.experiments.search import propose, search
+from justjump.experiments.reproduce import STORE_FILE, Setting
+from justjump.experiments.search import KEPT, ROUND, Search, rungs, search
+from justjump.experiments.store import Store
 from justjump.train import Protocol
 
 
@@ -23,20 +24,30 @@ def test_search_is_repeatable_and_ends_with_a_command(tmp_path: Path) -> None:
     assert "train it: justjump train --dataset cora --model gcn" in first.stdout
     assert "--splits 1 --output runs/cora-" in first.stdout
     assert not re.search(r"0\.0*[1-9]\d{3,}", first.stdout.split("train it")[1]), "numbers that a person may type"
+    lines = list(csv.DictReader((tmp_path / "search-cora-gcn.csv").read_text().splitlines()))
+    assert [line["splits"] for line in lines] == ["1", "1"]
 
 
-@pytest.mark.parametrize("model", ["gcn", "gat", "dna"])
-def test_a_proposal_is_in_the_paper_s_grid_with_rates_that_a_person_may_type(model: str) -> None:
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    for _ in range(20):
-        candidate = propose(study.ask(), model, Protocol(patience=7))
-        config, protocol = candidate.config, candidate.protocol
-        assert (candidate.row, config.model, protocol.patience) == (f"{model}-search", model, 7)
-        assert config.layers in range(1, 6)
-        assert config.hidden in (16, 32, 64, 128)
-        assert config.jump == "none" or model != "dna"
-        for rate in (config.dropout, protocol.learning_rate, protocol.weight_decay):
-            assert rate == float(f"{rate:.3g}")
+@pytest.mark.slow
+def test_the_best_of_a_round_go_on(tmp_path: Path) -> None:
+    """Nine networks on one split, three of them on two, the best of these on three: 9 + 3 + 1 runs."""
+    protocol = Protocol(max_epochs=2)
+    race = Search.start(GraphSpec("cora"), "all", 3, Setting(tmp_path, 2), protocol, 0)
+    with Store(tmp_path / STORE_FILE) as store:
+        race.round(ROUND, store)
+        assert len(store) == 9 + 3 + 1
+    reached = sorted(splits for splits, _ in race.found.values())
+    assert reached == [1] * 6 + [2] * 2 + [3]
+    assert len(race.finalists) == 1
+    states = [trial.state.name for trial in race.study.trials]
+    assert states.count("PRUNED") == ROUND - 1
+    assert states.count("COMPLETE") == 1
+    assert {one.candidate.config.model for _, one in race.found.values()} == {"dna", "gcn", "gat"}
+
+
+def test_rungs_and_rounds() -> None:
+    assert list(rungs(10)) == [1, 5, 10]
+    assert ROUND == KEPT**2
 
 
 def test_what_a_search_does_not_take(tmp_path: Path) -> None:

@@ -54,6 +54,14 @@ def train(
     ] = None,
     tensorboard: Tensorboard = None,
     as_json: AsJson = False,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Search for this time (90s, 10m, 2h) for the best network on validation, and train that.",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
     plan: Annotated[
         bool,
         typer.Option(
@@ -68,6 +76,9 @@ def train(
     With --output, Ctrl-C saves the best network so far. The same command then goes on from there, and does not train a
     finished split again. Without --output, nothing is written.
 
+    With --tune, the kind of layer, the sizes and the rates are searched for, and options of the network are not looked
+    at. All that was tried is in the folder tuning in --output.
+
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
     spec = graph_spec(dataset, graph, directed, data_dir, label)
@@ -78,6 +89,10 @@ def train(
         return
     from justjump.experiments.train import train as run_training
 
+    if tune is not None:
+        from justjump.experiments.tune import tuned
+
+        config, protocol = tuned(spec, tune, protocol, jobs, output, seed)
     run_training(
         spec,
         config,

@@ -1,97 +1,148 @@
-"""Search for a good network with a fixed number of trials; each trial learns from the ones before it."""
+"""Search for a good network: rounds of trials that learn from those before, and whose best go on to more splits."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from justjump.experiments import paper
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
+from justjump.experiments.space import propose
 from justjump.experiments.store import Store
-from justjump.experiments.sweep import Candidate, Tried, best, tried
-from justjump.experiments.words import network, train_command
-from justjump.nn import ModelConfig
+from justjump.experiments.sweep import Candidate, Tried, as_csv, best, tried
+from justjump.experiments.words import count, network, train_command
+from justjump.files import replace_text
 from justjump.train import Protocol, RunError
+from justjump.train.measures import SCORE
+from justjump.train.start import as_graph
 
 if TYPE_CHECKING:
     import optuna
+
+# Successive halving: the trials of a round run on one split, then one in KEPT on more of them, then one in KEPT of
+# these on all. A round has one size whatever the number of workers is, so that they do not change what is tried.
+ROUND = 9
+KEPT = 3
+
+
+@dataclass
+class Search:
+    """A search on one graph. The sampler is seeded and finished jobs are in the store: the same search goes on.
+
+    Attributes:
+        score: the measure that stands for the task
+        found: what has been tried so far, with its results on as many splits as it got to
+        stopped: whether Ctrl-C ended it
+    """
+
+    spec: GraphSpec
+    model: str
+    splits: int
+    setting: Setting
+    protocol: Protocol
+    study: optuna.Study
+    score: str
+    found: dict[Candidate, tuple[int, Tried]] = field(default_factory=dict)
+    stopped: bool = False
+
+    @classmethod
+    def start(cls, spec: GraphSpec, model: str, splits: int, setting: Setting, protocol: Protocol, seed: int) -> Search:
+        try:
+            import optuna
+        except ImportError as error:
+            raise RunError("a search needs optuna: pip install 'justjump[search]'") from error
+        if model not in ("all", *KINDS):
+            kinds = ", ".join(("all", *KINDS))
+            raise ValueError(f"a search takes a kind of layer, not a row of Table 1: choose from {kinds}")
+        if setting.shard is not None:
+            raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        score = SCORE[as_graph(spec.load(), protocol).task]  # an error in the graph shows before anything runs
+        return cls(spec, model, splits, setting, protocol, study, score)
+
+    @property
+    def finalists(self) -> list[Tried]:
+        """Those with the most splits."""
+        most = max((splits for splits, _ in self.found.values()), default=0)
+        return [one for splits, one in self.found.values() if splits == most]
+
+    def round(self, size: int, store: Store) -> None:
+        """Try some candidates on one split, and the better ones on more."""
+        import optuna
+
+        asked = [self.study.ask() for _ in range(size)]
+        racing = [(trial, propose(trial, self.model, self.protocol, self.score)) for trial in asked]
+        for splits in rungs(self.splits):
+            jobs = {one: self._jobs(one, splits) for _, one in racing}
+            words = f"{count(len(jobs), 'network')} on {count(splits, 'split')}"
+            print(f"round {self.study.trials[-1].number // ROUND + 1}: {words}", file=sys.stderr)
+            outcome = self.setting.run([job for own in jobs.values() for job in own], store)
+            for candidate, own in jobs.items():
+                if (one := tried(candidate, own, store)) is not None:
+                    self.found[candidate] = splits, one
+            if outcome.missing:
+                self.stopped = True
+                return
+            ended = [(trial, self.found[one][1]) for trial, one in racing if self.found.get(one, (0,))[0] == splits]
+            for trial, _ in racing:
+                if all(trial is not other for other, _ in ended):  # a job failed
+                    self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            ended.sort(key=lambda pair: (-pair[1].val, pair[1].val_loss))
+            keep = len(ended) if splits == self.splits else -(-len(ended) // KEPT)
+            for trial, one in ended:
+                trial.report(one.val, splits)
+            for trial, _ in ended[keep:]:
+                self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            racing = [(trial, one.candidate) for trial, one in ended[:keep]]
+        for trial, candidate in racing:
+            self.study.tell(trial, self.found[candidate][1].val)
+        if self.found:
+            print(f"  best so far on validation: {best(self.finalists).val:.2f}", file=sys.stderr)
+
+    def _jobs(self, candidate: Candidate, splits: int) -> list[Job]:
+        return [Job(self.spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
+
+
+def rungs(splits: int) -> Iterator[int]:
+    """The numbers of splits on which the trials of a round are compared.
+
+    >>> list(rungs(5)), list(rungs(2)), list(rungs(1))
+    ([1, 3, 5], [1, 2], [1])
+    """
+    yield from sorted({1, (1 + splits) // 2, splits})
 
 
 def search(
     spec: GraphSpec, model: str, trials: int, splits: int, setting: Setting, protocol: Protocol, seed: int
 ) -> None:
-    """Try configurations, each on all splits, and print the best on validation with the command that trains it.
-
-    The sampler is seeded and finished jobs are in the store, so the same command goes on where it was stopped.
-    """
-    try:
-        import optuna
-    except ImportError as error:
-        raise RunError("a search needs optuna: pip install 'justjump[search]'") from error
-    if model not in KINDS:
-        raise ValueError(f"--search takes a kind of layer, not a row of Table 1: choose from {', '.join(KINDS)}")
-    if setting.shard is not None:
-        raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
-    spec.load()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-    found: list[Tried] = []
+    """Try a number of configurations, and print the best on validation with the command that trains it."""
+    race = Search.start(spec, model, splits, setting, protocol, seed)
     with Store(setting.store / STORE_FILE) as store:
-        for number in range(trials):
-            trial = study.ask()
-            candidate = propose(trial, model, protocol)
-            jobs = [Job(spec, candidate.config, candidate.protocol, split) for split in range(splits)]
-            print(f"trial {number + 1} of {trials}: {network(candidate.config, candidate.protocol)}", file=sys.stderr)
-            outcome = setting.run(jobs, store)
-            if outcome.missing:
+        for first in range(0, trials, ROUND):
+            race.round(min(ROUND, trials - first), store)
+            if race.stopped:
                 print("stopped: the same command goes on from here", file=sys.stderr)
                 break
-            one = tried(candidate, jobs, store)
-            if one is None:  # a job failed
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-                continue
-            study.tell(trial, one.val)
-            found.append(one)
-            print(f"  validation {one.val:.2f}, best so far {best(found).val:.2f}", file=sys.stderr)
-    if not found:
+    if not race.found:
         raise RunError("no trial was completed")
-    choice = best(found)
+    name = write_trials(race, setting.store)
+    choice = best(race.finalists)
     config, training = choice.candidate.config, choice.candidate.protocol
     test = "" if choice.test is None else f", test accuracy {choice.test}"
-    print(f"best of {len(found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
+    print(f"best of {len(race.found)} on validation: {network(config, training)}, validation {choice.val:.2f}{test}")
     print(f"train it: {train_command(spec, config, training, splits)}")
-    if len(found) < trials and outcome.missing:
+    print(f"all of them are in {name}")
+    if race.stopped:
         sys.exit(130)
 
 
-def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
-    """A configuration of the paper's grid; it also varies the rates that the paper keeps fixed."""
-
-    def rate(name: str, low: float, high: float, step: float | None = None) -> float:
-        value = trial.suggest_float(name, low, high, step=step, log=step is None)
-        return float(f"{value:.3g}")  # 0.6, not 0.6000000000000001
-
-    hidden = trial.suggest_categorical("hidden", paper.HIDDEN)
-    heads = trial.suggest_categorical("heads", paper.HEADS) if model != "gcn" else 1
-    groups = trial.suggest_categorical("groups", paper.GROUPS)
-    jump = trial.suggest_categorical("jump", ("none", "concat", "pool")) if model != "dna" else "none"
-    config = ModelConfig(
-        model=model,  # type: ignore[arg-type]
-        layers=trial.suggest_int("layers", min(paper.LAYERS), max(paper.LAYERS)),
-        hidden=hidden,
-        heads=heads,
-        groups=groups,
-        jump=jump,  # type: ignore[arg-type]
-        dropout=rate("dropout", 0.2, 0.8, step=0.1),
-        input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
-        attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if model != "gcn" else 0.8,
-    )
-    training = {
-        **asdict(protocol),
-        "learning_rate": rate("learning_rate", 1e-3, 2e-2),
-        "weight_decay": rate("weight_decay", 1e-5, 1e-2),
-    }
-    return Candidate(f"{model}-search", config, Protocol(**training))
+def write_trials(race: Search, folder: Path) -> Path:
+    """Everything that was tried, as CSV; "splits" says how far each candidate got."""
+    path = folder / f"search-{race.spec.label}-{race.model}.csv"
+    replace_text(path, as_csv([one for _, one in race.found.values()]))
+    return path

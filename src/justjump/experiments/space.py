@@ -1,0 +1,66 @@
+"""What a search tries: the same sizes, tricks and rates for every kind of layer, as far as it has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from justjump.experiments.reproduce import KINDS
+from justjump.experiments.sweep import Candidate
+from justjump.nn import ModelConfig
+from justjump.train import Protocol
+
+if TYPE_CHECKING:
+    import optuna
+
+LAYERS = (1, 2, 3, 4, 6)
+HIDDEN = (64, 128, 256)
+HEADS = (8, 16)
+GROUPS = (1, 8, 16)
+JUMPS = ("none", "concat", "pool")
+UPDATES = ("none", "skip", "initial")
+NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
+
+
+def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> Candidate:
+    """One point of the space; what is not in it stays as ``protocol`` has it.
+
+    Args:
+        model: a kind of layer, or ``all``
+        score: the measure that stands for the task: it may pick the epoch, instead of the loss
+    """
+
+    def choice(name: str, values: tuple[Any, ...]) -> Any:
+        return trial.suggest_categorical(name, values)
+
+    def rate(name: str, low: float, high: float, step: float | None = None) -> float:
+        value = trial.suggest_float(name, low, high, step=step, log=step is None)
+        return float(f"{value:.2g}")  # 0.6, not 0.6000000000000001
+
+    kind: Any = choice("model", KINDS) if model == "all" else model
+    norm, norm_after = (*choice("norm", NORMS).split(), "sum")[:2]
+    attends = kind != "gcn"
+    config = ModelConfig(
+        model=kind,
+        layers=choice("layers", LAYERS),
+        hidden=choice("hidden", HIDDEN),
+        heads=choice("heads", HEADS) if attends else 1,
+        groups=choice("groups", GROUPS),
+        jump=choice("jump", JUMPS),
+        update=choice("update", UPDATES),
+        norm=norm,
+        norm_after=norm_after,
+        identity=choice("identity", (0.0, 0.5)),
+        dropout=rate("dropout", 0.2, 0.8, step=0.1),
+        input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
+        layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
+        attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if attends else 0.8,
+        drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
+    )
+    training = replace(
+        protocol,
+        learning_rate=rate("learning_rate", 1e-3, 2e-2),
+        weight_decay=rate("weight_decay", 1e-5, 1e-2),
+        pick=choice("pick", ("watched", score)),
+    )
+    return Candidate(f"{kind}-search", config, training)
