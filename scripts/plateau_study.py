@@ -1,0 +1,96 @@
+"""How long does training stay on the plateau on which it starts, and why?
+
+A network that says the same of all nodes has the loss of the class frequencies. This counts the epochs until the
+training loss is below 90 % of that, for several starts and depths, and measures how far the nodes are apart in the last
+representation before training (the mean over the channels of their standard deviation over the nodes):
+
+    python scripts/plateau_study.py --data-dir DATA --dataset cora amazon_photo --layers 1 4 16 --seeds 3
+"""
+
+import argparse
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from justjump.data import Graph, load
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.ops import SparseMatrix
+from justjump.train import Protocol, fit
+from justjump.train.checkpoint import Progress
+from justjump.train.inputs import prepare
+from justjump.train.objective import Objective
+from justjump.train.start import default_split
+
+STARTS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "paper, rate 0.01": {"learning_rate": 0.01},
+    "paper, no attention dropout": {"attention_dropout": 0.0},
+    "scaled": {"start": "scaled"},
+    "scaled, no attention dropout": {"start": "scaled", "attention_dropout": 0.0},
+    "scaled, attention dropout rises": {"start": "scaled", "attention_warmup": 50},
+    "equal": {"attention": "equal"},
+    "layer norm": {"norm": "layer", "norm_after": "relu"},
+    "concat": {"jump": "concat"},
+    "GCN": {"model": "gcn"},
+}
+
+
+def leave(limit: float, found: list[int]) -> Callable[[Progress], None]:
+    """Ends training in the epoch whose loss is below the limit."""
+
+    def on_epoch(progress: Progress) -> None:
+        if progress.loss[-1] < limit:
+            found.append(progress.epoch)
+            raise KeyboardInterrupt
+
+    return on_epoch
+
+
+def epochs_on_plateau(graph: Graph, options: dict[str, Any], seed: int, most: int) -> int:
+    """The epoch in which training leaves the plateau, or ``most`` if it does not."""
+    train = default_split(graph, Protocol(), seed).train
+    constant = Objective().constant_loss(torch.from_numpy(graph.labels[train]))
+    found: list[int] = []
+    training = {"patience": most, "max_epochs": most, **options}
+    fit(graph, seed=seed, progress=False, on_epoch=leave(0.9 * constant, found), **training)
+    return found[0] if found else most
+
+
+def spread(graph: Graph, options: dict[str, Any]) -> float:
+    """How far the nodes are apart in the last representation of an untrained network."""
+    torch.manual_seed(0)
+    inputs = prepare(graph)
+    config = {name: value for name, value in options.items() if name in ModelConfig.__dataclass_fields__}
+    model = NodeClassifier(ModelConfig(**config), inputs.x.shape[1], graph.num_classes).eval()
+    x: torch.Tensor | SparseMatrix = inputs.x
+    with torch.no_grad():
+        return float(model.representations(x, inputs.adj).newest.std(0).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", help="folder with raw dataset files")
+    parser.add_argument("--dataset", nargs="+", default=["cora"])
+    parser.add_argument("--layers", nargs="+", type=int, default=[1, 2, 4, 8, 16])
+    parser.add_argument("--start", nargs="+", default=list(STARTS), choices=list(STARTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--most", type=int, default=300, help="epochs after which a run is given up")
+    options = parser.parse_args()
+    print(f"| dataset | start | {' | '.join(f'{n} layers' for n in options.layers)} |")
+    print("|---|---|" + "---:|" * len(options.layers))
+    for dataset in options.dataset:
+        graph = load(dataset, data_dir=options.data_dir)
+        for name in options.start:
+            cells = []
+            for layers in options.layers:
+                asked = {**STARTS[name], "layers": layers}
+                found = [epochs_on_plateau(graph, asked, seed, options.most) for seed in range(options.seeds)]
+                middle = statistics.median(found)
+                cells.append(f"{'>' * (middle >= options.most)}{middle:g} ({spread(graph, asked):.2g})")
+            print(f"| {dataset} | {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
