@@ -1,6 +1,7 @@
 """The networks to build on: beside PyG's models, and beside the same loop written by hand."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import scipy.sparse
 import torch
 import torch_geometric.nn as pyg
 import torch_geometric.nn.models as pyg_models
+from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from helpers import assert_same, gradients, random_graph, simple_graph
@@ -227,3 +229,13 @@ def test_compile() -> None:
     expected = model(x, adj)  # what a graph keeps is made outside of the trace
     compiled = torch.compile(lambda x: model(x, adj), fullgraph=True, backend="aot_eager")
     assert_same(compiled(x), expected)
+
+
+@pytest.mark.parametrize("bases", [(DNA, PyTorchModelHubMixin), (PyTorchModelHubMixin, DNA)])
+def test_the_mixin_of_the_hub_may_come_first_or_last(bases: tuple[type, ...], tmp_path: Path) -> None:
+    kind: Any = type("Mine", bases, {}, library_name="mine")
+    network = kind(FEATURES, HIDDEN, 2, out_channels=CLASSES, heads=2, groups=4)
+    network.save_pretrained(tmp_path)
+    loaded = kind.from_pretrained(tmp_path)
+    x = features().float()
+    assert_same(loaded(x, EDGES), network(x, EDGES))

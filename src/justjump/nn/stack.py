@@ -55,11 +55,15 @@ class Stack(Layers):
     supports_edge_attr = False
     projects_features = False  # features go through a linear map to the hidden size first
 
-    def __init_subclass__(cls) -> None:
-        """Errors about missing arguments name the network, not this class."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Errors about missing arguments name the network, not this class.
+
+        Other bases, such as ``PyTorchModelHubMixin``, take their options, and look at the arguments of ``__init__``.
+        """
         for name in ("__init__", "forward"):
             if name not in vars(cls):
                 setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
+        super().__init_subclass__(**options)
 
     def __init__(
         self,
