@@ -32,6 +32,20 @@ def test_labels_that_teach_nothing_are_refused(tiny: Graph) -> None:
         fit(none, SMALL, SHORT)
 
 
+def test_labels_of_a_single_class_are_refused(tiny: Graph) -> None:
+    data = tiny.to_pyg()
+    data.y = torch.ones(20, dtype=torch.long)
+    with pytest.raises(DataError, match="all labels of graph are '1': learning takes two classes or more"):
+        fit(data, SMALL, SHORT)
+    data.y = torch.tensor([-1, 1] * 10)
+    advice = "10 are unknown: if -1 stands for a class, write 0 in its place"
+    with pytest.raises(DataError, match=rf"all known labels of graph are '1' \({advice}\): learning takes two"):
+        fit(data, SMALL, SHORT)
+    data.y = torch.tensor([[-1, 1], [1, 1]] * 10)
+    with pytest.raises(DataError, match=rf"all known labels of graph are 1 \({advice}\): learning takes some that"):
+        fit(data, SMALL, SHORT)
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [

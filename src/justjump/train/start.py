@@ -2,6 +2,8 @@
 
 import sys
 
+import numpy as np
+
 from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
 from justjump.data.nodes import is_likely
 from justjump.data.splits import strata
@@ -21,8 +23,8 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
         hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
         whose = "some of its nodes a class" if graph.batch is None else "the graphs a label each (y of Data)"
         raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
-    if graph.task == "multiclass" and graph.num_classes == 1:
-        raise DataError(f"all labels of {graph.name} are {graph.class_names[0]!r}: learning takes two classes or more")
+    if graph.task != "regression":
+        _check_difference(graph)
     for name in protocol.measures:
         if name not in measures_of(graph.task):
             option = "watch" if name == protocol.watch else "pick"
@@ -33,6 +35,21 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
     if graph.task == "regression" and (protocol.class_weight != "none" or protocol.calibrate):
         name = "calibrate=True" if protocol.calibrate else f"class_weight={protocol.class_weight!r}"
         raise ValueError(f"{name} is for classes, and the labels of {graph.name} are numbers: leave it out")
+
+
+def _check_difference(graph: Graph) -> None:
+    """Raise DataError if all known labels are equal: a network that says the same of all would be perfect."""
+    is_class = graph.task == "multiclass"
+    known = graph.labels >= 0 if is_class else ~np.isnan(graph.labels)
+    found = np.unique(graph.labels[known])
+    if len(found) != 1:
+        return
+    value = repr(graph.class_names[int(found[0])]) if is_class else f"{found[0]:g}"
+    wanted = "two classes or more" if is_class else "some that are 0 and some that are 1"
+    hint = ""
+    if not known.all() and graph.node_names is None:  # tables have empty cells where a label is unknown
+        hint = f" ({np.count_nonzero(~known):,} are unknown: if -1 stands for a class, write 0 in its place)"
+    raise DataError(f"all {'known ' * bool(hint)}labels of {graph.name} are {value}{hint}: learning takes {wanted}")
 
 
 def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
