@@ -150,11 +150,6 @@ def test_a_guess_among_classes_is_said_to_be_one() -> None:
     assert "hardly better than a guess" in note
 
 
-def test_the_task_that_was_found_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    fit(made_graph("regression", 60), **SMALL, max_epochs=1)
-    assert "task: regression, found from the labels; task=... chooses another" in capsys.readouterr().err
-
-
 def test_notes_do_not_advise_what_is_set() -> None:
     graph = made_graph("multiclass", unknown=0)
     rare = np.where(np.arange(graph.num_nodes) % 20 == 0, 1, 0)

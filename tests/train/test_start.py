@@ -10,6 +10,7 @@ import torch
 from justjump.data import DataError, Graph, Split
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, fit
+from made_graphs import made_graph, made_graphs
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
@@ -64,9 +65,18 @@ def test_bad_splits_are_refused(tiny: Graph, parts: Any, message: str) -> None:
         fit(graph, SMALL, SHORT, split=Split(*parts))
 
 
+def test_the_task_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(made_graph("regression", 60), SMALL, SHORT)
+    assert "task: regression, 1 number (target) for each node; task=... chooses another\n" in capsys.readouterr().err
+    fit(made_graph("multiclass", 60), SMALL, SHORT)
+    assert "task: multiclass, 3 classes (0, 1, 2) for each node\n" in capsys.readouterr().err
+    fit(made_graphs(20), SMALL, SHORT, task="multiclass")
+    assert "task: multiclass, 2 classes (0, 1) for each graph\n" in capsys.readouterr().err
+
+
 def test_sparse_features_are_left_without_a_word(cora: Graph, capsys: pytest.CaptureFixture[str]) -> None:
     run = fit(cora, SMALL, SHORT, progress=False)
-    assert capsys.readouterr().err == ""
+    assert "features" not in capsys.readouterr().err
     assert not run.preprocessing.changes
     assert run.preprocessing.num_outputs == 1433
 

@@ -43,14 +43,6 @@ def report(graph: Graph, results: Sequence[dict[str, Any]], console: Console | N
         Console(stderr=True, soft_wrap=True, highlight=False).print(note, markup=False)
 
 
-def described_labels(graph: Graph) -> str:
-    """What is to be predicted, in a few words."""
-    names = ", ".join(_short(name) for name in graph.class_names[:3]) + (", ..." if graph.num_classes > 3 else "")
-    kind = {"multiclass": "classes", "multilabel": "labels of 0 or 1", "regression": "numbers"}[graph.task]
-    kind = "number" if kind == "numbers" and graph.num_classes == 1 else kind
-    return f"{graph.num_classes} {kind} ({names}) for each {'node' if graph.batch is None else 'graph'}"
-
-
 def confusion_table(names: Sequence[str], counts: np.ndarray, unit: str = "nodes") -> Table:
     """Rows are the true classes, columns the predicted ones: percent of the row."""
     table = Table(title=f"test {unit} by true class (rows) and predicted class (columns), %", title_justify="left")

@@ -15,7 +15,7 @@ from justjump.experiments.display import RunsDisplay
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Done, Event, Failed, Job, preprocessing
 from justjump.experiments.local import run_here, run_in_workers, worker_count
-from justjump.experiments.report import described_labels, report
+from justjump.experiments.report import report
 from justjump.experiments.summary import Summary
 from justjump.experiments.words import count
 from justjump.files import make_folder, replace_text
@@ -26,7 +26,7 @@ from justjump.train.device import checked_device
 from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
 from justjump.train.memory import notes_on_memory
-from justjump.train.start import as_graph, check_learnable, default_split
+from justjump.train.start import as_graph, check_learnable, default_split, say_task
 from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"
@@ -53,9 +53,7 @@ def train(
     features = preprocessing(spec, protocol.scale).describe()
     split = default_split(graph, protocol, seed)
     split.check(graph.labelled)
-    if graph.task != "multiclass":
-        advice = "; --task chooses another" if protocol.task == "auto" else ""
-        print(f"the task is {graph.task}: {described_labels(graph)}{advice}", file=sys.stderr)
+    say_task(graph, protocol, "--task")
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     if features:

@@ -34,7 +34,7 @@ from justjump.train.remedies import Remedies
 from justjump.train.run import Run, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
-from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of
+from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
 from justjump.train.stopping import is_done, is_stuck, record
 from justjump.warn import warn
 
@@ -97,8 +97,8 @@ def fit(
     folder = None if output is None else Path(output)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
-    if inputs is None and protocol.task == "auto" and graph.task != "multiclass":
-        print(f"task: {graph.task}, found from the labels; task=... chooses another", file=sys.stderr)
+    if inputs is None:
+        say_task(graph, protocol, "task=...")
     inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
     if protocol.batch_size is not None:
         inputs = replace(inputs, by_layer=True)

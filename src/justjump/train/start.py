@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from justjump.data import DataError, Graph, Preprocessing, Split, random_split, split_from_masks
+from justjump.data.errors import short
 from justjump.data.nodes import is_likely
 from justjump.data.splits import strata
 from justjump.train.measures import measures_of
@@ -50,6 +51,25 @@ def _check_difference(graph: Graph) -> None:
     if not known.all() and graph.node_names is None:  # tables have empty cells where a label is unknown
         hint = f" ({np.count_nonzero(~known):,} are unknown: if -1 stands for a class, write 0 in its place)"
     raise DataError(f"all {'known ' * bool(hint)}labels of {graph.name} are {value}{hint}: learning takes {wanted}")
+
+
+def say_task(graph: Graph, protocol: Protocol, option: str) -> None:
+    """Say in one line what is to be learned; where it was found from the labels, ``option`` chooses another task."""
+    advice = f"; {option} chooses another" if protocol.task == "auto" and graph.task != "multiclass" else ""
+    print(f"task: {graph.task}, {described_labels(graph)}{advice}", file=sys.stderr)
+
+
+def described_labels(graph: Graph) -> str:
+    """What is to be predicted, in a few words.
+
+    >>> from justjump.data import load
+    >>> described_labels(load("cora"))
+    '7 classes (Neural_Networks, Rule_Learning, Reinforcement_Le..., ...) for each node'
+    """
+    names = ", ".join([*(short(name, 20) for name in graph.class_names[:3]), *["..."] * (graph.num_classes > 3)])
+    kind = {"multiclass": "classes", "multilabel": "labels of 0 or 1", "regression": "numbers"}[graph.task]
+    kind = "number" if kind == "numbers" and graph.num_classes == 1 else kind
+    return f"{graph.num_classes} {kind} ({names}) for each {'node' if graph.batch is None else 'graph'}"
 
 
 def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
