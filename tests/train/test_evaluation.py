@@ -103,6 +103,16 @@ def test_a_class_that_is_never_predicted_is_said() -> None:
     assert notes_on_predictions(graph, split_of(graph), np.eye(3)[graph.labels], REMEDIES) == []
 
 
+def test_a_label_that_is_never_predicted_is_said() -> None:
+    graph = made_graph("multilabel", unknown=0)
+    predicted = np.where(graph.labels == 1, 0.9, 0.1)
+    assert notes_on_predictions(graph, split_of(graph), predicted, REMEDIES) == []
+    (note,) = notes_on_predictions(graph, split_of(graph), predicted * [0.5, 1, 1], REMEDIES)
+    ones = np.delete(graph.labels, split_of(graph).train, axis=0).sum(axis=0)
+    share = f"{100 * ones[0] / ones.sum():.1f} % of the labels that are 1"
+    assert note == f"the network never predicts '0' ({share}): {REMEDIES.for_rare_classes}"
+
+
 def test_a_guess_is_said_to_be_one() -> None:
     graph = made_graph("regression")
     mean = np.full((graph.num_nodes, 1), np.nanmean(graph.labels))

@@ -92,7 +92,11 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
         score = SCORE[graph.task]
         value = measure(graph.task, graph.labels[rows], predicted[rows], only=(score,))[score]
         if value is None or value >= LEAST[graph.task]:
-            return []
+            if graph.task == "regression":
+                return []
+            counts = (predicted[rows] > 0.5).sum(axis=0)
+            trained, there = ((graph.labels[part] == 1).sum(axis=0) for part in (split.train, rows))
+            return _notes_on_never(graph, counts, trained, there, "labels that are 1", remedies)
         return [
             f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[score]} "
             f"{value:.3f}): {remedies.for_guesses}"
@@ -119,13 +123,25 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
             f"the network is hardly better than a guess on the validation and test {_unit(graph)}s (balanced accuracy "
             f"{100 * balanced:.1f} %): {remedies.for_guesses}"
         ]
+    return _notes_on_never(graph, counts, trained, there, f"{_unit(graph)}s", remedies)
+
+
+def _notes_on_never(
+    graph: Graph, counts: np.ndarray, trained: np.ndarray, there: np.ndarray, what: str, remedies: Remedies
+) -> list[str]:
+    """Which classes or labels are never predicted.
+
+    Args:
+        counts: how often each is predicted ``[C]``
+        trained, there: how often each is there in training, and in the nodes that were predicted ``[C]``
+        what: is counted by ``there``
+    """
     never = np.flatnonzero((counts == 0) & (there > 0) & (trained > 0))
     if not len(never):
         return []
     some = ", ".join(f"{graph.class_names[one]!r}" for one in never[:5]) + (", ..." if len(never) > 5 else "")
     share = there[never].sum() / there.sum()
-    what = f"{some} ({100 * share:.1f} % of the {_unit(graph)}s)"
-    return [f"the network never predicts {what}: {remedies.for_rare_classes}"]
+    return [f"the network never predicts {some} ({100 * share:.1f} % of the {what}): {remedies.for_rare_classes}"]
 
 
 def _unit(graph: Graph) -> str:
