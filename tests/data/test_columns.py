@@ -64,6 +64,7 @@ def test_concat_matches_texts() -> None:
         ({"x": [1.0, np.inf]}, "node 1 has infinity in the column 'x'"),
         ({"x": np.array([1j, 2])}, "'x' must hold numbers, texts, booleans or dates, got complex128"),
         ({"note": ["word " * 100, "b"]}, r"all columns of features are free text, which is left out \(note\)"),
+        ({"x": ["2026-03-01"] * 9 + ["March"]}, "row 9 of the column 'x' is 'March', but most others are dates"),
         ({"x": [*range(40), "4O"]}, "row 40 of the column 'x' is '4O', but most others are numbers"),
     ],
 )

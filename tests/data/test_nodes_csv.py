@@ -91,6 +91,8 @@ def test_many_fractions_are_numbers_to_predict(tmp_path: Path) -> None:
 
 NUMBERS = "id,x\n" + "".join(f"{number},{number}\n" for number in range(40))
 
+DATES = "id,since\n" + "".join(f"{number},2026-03-0{number}\n" for number in range(1, 8))
+
 
 @pytest.mark.parametrize(
     ("nodes", "options", "message"),
@@ -101,6 +103,7 @@ NUMBERS = "id,x\n" + "".join(f"{number},{number}\n" for number in range(40))
         ("id,x\na,1\nb,2\n", {"label": "x"}, "no column of features besides id,x"),
         ("id,u,v,x\na,1,w,1\nb,2,3,2\n", {"label": ["u", "v"]}, "several labels must be numbers, but 'v' holds 'w'"),
         ("id,x,city\na,1,Bonn\nb,-inf,Ulm\n", {}, "line 3: the feature 'x' must be a finite number, got -inf"),
+        (DATES + "a,2026-02-30\n", {}, "line 9: the column 'since' must hold a date like most other lines: correct"),
         (NUMBERS + "a,12O\n", {}, "line 42: the column 'x' must hold a number like most other lines"),
         (f"id,x\na,{'long ' * 100}\nb,c\n", {}, r"all columns of features are free text, which is left out \(x\)"),
         ("id,city\na,Bonn\na,Ulm\n", {}, "line 3: the id 'a' is already in line 2"),

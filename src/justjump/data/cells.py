@@ -20,6 +20,8 @@ MAX_LENGTH = 200
 # A column of at least so many different numbers, and of this share of numbers, is one of numbers: a text is a mistake.
 MANY_NUMBERS = 20
 MOSTLY = 0.8
+# The same for dates, which are codes of nothing: a few of them are enough.
+SOME_DATES = 5
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -43,6 +45,7 @@ class CellSniffer:
         self.others = 0  # neither a number nor missing
         self.is_plain = True  # all cells are numbers that float32 takes
         self._first_other: int | None = None
+        self._first_undated: int | None = None  # neither a date nor missing
         self._different: set[str] = set()
         self._different_numbers: set[float] = set()
         self._is_long = False
@@ -57,6 +60,7 @@ class CellSniffer:
             return
         if number == number:
             self.numbers += 1
+            self._note_undated()
             self.is_plain = self.is_plain and abs(number) <= _FLOAT32
             if len(self._different_numbers) <= MANY_NUMBERS:
                 self._different_numbers.add(number)
@@ -74,12 +78,18 @@ class CellSniffer:
             self._is_long = True
             self._different.clear()
         if self._is_long:
+            self._note_undated()
             return
         self._different.add(text)
-        if lower in BOOLEANS:
-            self.booleans += 1
-        elif self.dates == self.others - 1 and days(text) is not None:  # the first that is none ends the search
+        if days(text) is not None:
             self.dates += 1
+            return
+        self._note_undated()
+        self.booleans += lower in BOOLEANS
+
+    def _note_undated(self) -> None:
+        if self._first_undated is None:
+            self._first_undated = self.cells - 1
 
     def kind(self) -> Kind | Literal["text"]:
         """The kind of the column; `"text"` if it holds free text."""
@@ -93,10 +103,21 @@ class CellSniffer:
         many = len(self._different) > MAX_VALUES and len(self._different) > self.others / 2
         return "text" if self._is_long or many else "category"
 
-    def odd(self) -> int | None:
-        """The number of the first cell that is a text, if nearly all others are numbers: likely a mistake."""
-        is_numeric = self.numbers >= MOSTLY * (self.numbers + self.others)
-        return self._first_other if is_numeric and len(self._different_numbers) > MANY_NUMBERS else None
+    def odd(self) -> tuple[int, str] | None:
+        """The number of the first cell that is none, if nearly all others are numbers or dates: likely a mistake.
+
+        >>> sniffer = CellSniffer()
+        >>> for cell in ("2026-01-30", "2026-02-30", "2026-03-30", "2026-04-30", "2026-05-30", "2026-06-30"):
+        ...     sniffer.add(cell)
+        >>> sniffer.odd()
+        (1, 'date')
+        """
+        known = self.numbers + self.others
+        is_numeric = self.numbers >= MOSTLY * known and len(self._different_numbers) > MANY_NUMBERS
+        if is_numeric and self._first_other is not None:
+            return self._first_other, "number"
+        is_dated = self.dates >= MOSTLY * known and self.dates >= SOME_DATES
+        return (self._first_undated, "date") if is_dated and self._first_undated is not None else None
 
 
 _FLOAT32 = float(np.finfo(np.float32).max)

@@ -190,8 +190,9 @@ def column_of(name: str, values: Any) -> Column | None:
         sniffer.add(cell)
     odd = sniffer.odd()
     if odd is not None:
+        row, wanted = odd
         raise DataError(
-            f"row {odd} of the column {short(name)!r} is {short(cells[odd])!r}, but most others are numbers: correct "
+            f"row {row} of the column {short(name)!r} is {short(cells[row])!r}, but most others are {wanted}s: correct "
             "it, or leave it empty if it is unknown"
         )
     found = sniffer.kind()

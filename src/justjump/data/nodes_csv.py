@@ -39,10 +39,11 @@ def read_nodes_csv(path: Path, label: str | Sequence[str] | None = None) -> Node
         return _read(file, labels, _Numbers(_feature_columns(file, labels)))
     for column, sniffer in sniffers.items():
         if (odd := sniffer.odd()) is not None:
+            row, wanted = odd
             raise file.error(
-                lines[odd],
-                f"the column {short(column)!r} must hold a number like most other lines: correct this one, or leave it "
-                "empty if it is unknown",
+                lines[row],
+                f"the column {short(column)!r} must hold a {wanted} like most other lines: correct this one, or leave "
+                "it empty if it is unknown",
             )
     return _read(file, labels, _Cells({column: sniffer.kind() for column, sniffer in sniffers.items()}))
 
