@@ -80,8 +80,8 @@ def test_columns_are_checked() -> None:
         Column("x", "boolean", np.array([0, 1]), ("no", "maybe"))
     with pytest.raises(DataError, match="two columns 'x'"):
         Table((Column("x", "number", np.ones(2)), Column("x", "number", np.ones(2))))
-    with pytest.raises(DataError, match="'x' must hold numbers, got 'a'"):
-        Column("x", "category", np.array([0]), ("a",)).numbers()
+    with pytest.raises(DataError, match="'x' must hold numbers, or yes and no, but node 2 has 'a': correct"):
+        Column("x", "category", np.array([1, -1, 0, 2]), ("a", "yes", "1")).numbers()
     with pytest.raises(KeyError):
         Table.of({"x": [1]})["y"]
 

@@ -253,6 +253,8 @@ GOOD = Preprocessing.fit(Table.of({"x": [10, None], "city": ["a", "b"]})).to_jso
         GOOD | {"names": ["x", "x"]},
         GOOD | {"names": ["x", 1]},
         GOOD | {"left_out": [1]},
+        GOOD | {"dates": [1]},
+        GOOD | {"dates": "x"},
         GOOD | {"recipes": {}},
         GOOD | {"recipes": [1]},
         GOOD | {"recipes": [{"column": 5, "kind": "constant"}]},
@@ -283,10 +285,26 @@ def test_other_features_are_refused() -> None:
         preprocessing.apply(Table.of({"x": [1]}))
     with pytest.raises(DataError, match="3 columns, expected 2"):
         preprocessing.apply(np.ones((2, 3)))
-    with pytest.raises(DataError, match="'x' must hold numbers, got 'much'"):
+    with pytest.raises(DataError, match="'x' must hold numbers, or yes and no, but node 0 has 'much'"):
         preprocessing.apply(Table.of({"x": ["much"], "city": ["a"]}))
     with pytest.raises(ValueError, match="scale='all' is unknown"):
         Preprocessing.fit(np.ones((2, 2)), "all")  # type: ignore[arg-type]
+
+
+def test_dates_stay_dates() -> None:
+    table = Table.of({"since": ["2026-01-01", "2026-03-01", ""], "age": [10, 20, 30]})
+    preprocessing = again(Preprocessing.fit(table))
+    later = Table.of({"since": ["2026-01-01", "2026-13-01", ""], "age": [1, 2, 3]})
+    with pytest.raises(DataError, match="'since' must hold dates such as 2026-05-31, .* node 1 has '2026-13-01': corr"):
+        preprocessing.apply(later)
+    with pytest.raises(DataError, match="'since' must hold dates such as 2026-05-31, .* node 0 has '20260101'"):
+        preprocessing.apply(Table.of({"since": [20260101], "age": [1]}))
+    with pytest.raises(DataError, match="the column 'age' holds dates, but none in the graph of training"):
+        preprocessing.apply(Table.of({"since": ["2026-01-01"], "age": ["2026-01-01"]}))
+    assert np.isfinite(preprocessing.apply(Table.of({"since": [None, None], "age": [1, None]}))).all()
+    older = {name: value for name, value in preprocessing.to_json().items() if name != "dates"}
+    assert Preprocessing.from_json(older).digest == preprocessing.digest
+    assert np.isfinite(Preprocessing.from_json(older).apply(Table.of({"since": [20260101], "age": [1]}))).all()
 
 
 def test_every_output_has_a_name() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .cells import BOOLEANS, CellReader, CellSniffer, Kind
+from .cells import BOOLEANS, CellReader, CellSniffer, Kind, number
 from .errors import DataError, short
 
 _DAY = np.timedelta64(1, "D")
@@ -55,14 +55,29 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all values are missing."""
+        return bool((self.values < 0).all() if self.values.dtype.kind == "i" else np.isnan(self.values).all())
+
     def numbers(self) -> np.ndarray:
         """float64 `[N]`, NaN where missing. Not for categories."""
         if self.kind in ("number", "date"):
             return self.values
         if self.kind == "category":
-            example = self.texts[int(self.values[self.values >= 0][0])] if (self.values >= 0).any() else ""
-            raise DataError(f"the column {short(self.name)!r} must hold numbers, got {short(example)!r}")
+            node, text = self.first_odd(lambda text: text.lower() in BOOLEANS or not np.isnan(number(text)))
+            raise DataError(
+                f"the column {short(self.name)!r} must hold numbers, or yes and no, but node {node} has "
+                f"{short(text)!r}: correct it, or leave it empty if it is unknown"
+            )
         return np.array([*(float(BOOLEANS[text.lower()]) for text in self.texts), np.nan])[self.values]
+
+    def first_odd(self, is_right: Callable[[str], bool]) -> tuple[int, str]:
+        """The first node whose text is not right, and that text; of a column without any, the first that it has."""
+        texts = self.texts if self.kind in ("boolean", "category") else [_text(value) for value in self.values]
+        places = self.values if self.kind in ("boolean", "category") else np.arange(len(self))
+        known = [(node, texts[place]) for node, place in enumerate(places) if place >= 0 and texts[place] != "nan"]
+        return next((pair for pair in known if not is_right(pair[1])), next(iter(known), (0, "")))
 
     def positions(self, wanted: Sequence[str]) -> np.ndarray:
         """Position `[N]` of each value's text in `wanted`; -1 where it is missing, `len(wanted)` for another text."""

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from . import recipes
+from .cells import days
 from .columns import Table
 from .encoding import encoded, is_sparse, row_normalized, scaled
 from .errors import DataError, short
@@ -40,6 +41,7 @@ class Preprocessing:
         recipes: what is done with a column, by its position. Columns that are not named are left as they are.
         names: of the columns, if they have some.
         left_out: names of columns of free text that are not used.
+        dates: names of columns of dates; None in runs of older versions.
 
     >>> table = Table.of({"income": [20_000, 45_000, 31_000], "city": ["Bonn", "Ulm", "Bonn"]})
     >>> preprocessing = Preprocessing.fit(table)
@@ -54,6 +56,7 @@ class Preprocessing:
     recipes: Mapping[int, Recipe] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
+    dates: tuple[str, ...] | None = None
 
     @classmethod
     def fit(cls, features: Features, scale: Scale = "auto", names: Sequence[str] | None = None) -> Preprocessing:
@@ -68,7 +71,8 @@ class Preprocessing:
             raise ValueError(f"scale={scale!r} is unknown: choose one of {', '.join(get_args(Scale))}")
         if isinstance(features, Table):
             found = fit_table(features, scale)
-            return cls(scale, features.shape[1], found, features.names, features.left_out)
+            dates = tuple(column.name for column in features.columns if column.kind == "date")
+            return cls(scale, features.shape[1], found, features.names, features.left_out, dates)
         found = fit_matrix(features, scale) if isinstance(features, csr_matrix) else fit_array(features, scale)
         return cls(scale, features.shape[1], found, None if names is None else tuple(names))
 
@@ -92,7 +96,8 @@ class Preprocessing:
         """A digest of what is done, None if that is nothing."""
         if not self.changes:
             return None
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+        done = {name: value for name, value in self.to_json().items() if name != "dates"}  # they change no number
+        return hashlib.sha256(json.dumps(done, sort_keys=True).encode()).hexdigest()
 
     def apply(self, features: Features) -> csr_matrix | np.ndarray:
         """The features `[N, width]` as numbers: float32 `[N, num_outputs]`, as a `csr_matrix` if most are zero.
@@ -101,12 +106,28 @@ class Preprocessing:
         """
         if isinstance(features, Table) and self.names is not None:
             features = features.select(self.names)
+            self._check_dates(features)
         if features.shape[1] != self.width:
             raise DataError(f"the features have {features.shape[1]} columns, expected {self.width}")
         numbers = self._as_they_are(features)
         if numbers is None:
             numbers = encoded(features, list(self._each()))
         return row_normalized(numbers) if self.scale == "rows" else numbers
+
+    def _check_dates(self, table: Table) -> None:
+        """Raise DataError if a column of dates holds something else here, or a column of numbers holds dates."""
+        for at, column in enumerate(table.columns if self.dates is not None else ()):
+            wanted, found = column.name in (self.dates or ()), column.kind == "date"
+            if wanted == found or column.is_empty or not isinstance(self.recipes.get(at), Number):
+                continue
+            where = f"the column {short(column.name)!r}"
+            if found:
+                raise DataError(f"{where} holds dates, but none in the graph of training: give what it held there")
+            node, text = column.first_odd(lambda text: days(text) is not None)
+            raise DataError(
+                f"{where} must hold dates such as 2026-05-31, as in training, but node {node} has {short(text)!r}: "
+                "correct it, or leave it empty if it is unknown"
+            )
 
     def _as_they_are(self, features: Features) -> csr_matrix | np.ndarray | None:
         """The features without a change of their zeros, if they can be had so."""
@@ -172,13 +193,15 @@ class Preprocessing:
             "recipes": [{"column": at, **recipes.to_json(recipe)} for at, recipe in sorted(self.recipes.items())],
             "names": None if self.names is None else list(self.names),
             "left_out": list(self.left_out),
+            **({} if self.dates is None else {"dates": list(self.dates)}),
         }
 
     @classmethod
     def from_json(cls, values: Any) -> Preprocessing:
         """Read what `to_json` wrote. Anything else raises a `DataError`."""
-        if not isinstance(values, dict) or values.keys() != {"scale", "width", "recipes", "names", "left_out"}:
-            raise DataError(f"preprocessing must be an object of its five fields, got {short(values)}")
+        needed = {"scale", "width", "recipes", "names", "left_out"}
+        if not isinstance(values, dict) or values.keys() - {"dates"} != needed:
+            raise DataError(f"preprocessing must be an object of its fields, got {short(values)}")
         scale, width, names = values["scale"], values["width"], values["names"]
         if scale not in get_args(Scale):
             raise DataError(f"preprocessing: scale must be one of {', '.join(get_args(Scale))}, got {short(scale)}")
@@ -188,6 +211,9 @@ class Preprocessing:
             raise DataError(f"preprocessing: names must be {width} different texts or null, got {short(names)}")
         if not _is_texts(values["left_out"]):
             raise DataError(f"preprocessing: left_out must be a list of texts, got {short(values['left_out'])}")
+        dates = values.get("dates")
+        if dates is not None and not _is_texts(dates):
+            raise DataError(f"preprocessing: dates must be a list of texts, got {short(dates)}")
         if not isinstance(values["recipes"], list):
             raise DataError(f"preprocessing: recipes must be a list, got {short(values['recipes'])}")
         found: dict[int, Recipe] = {}
@@ -197,7 +223,14 @@ class Preprocessing:
                 raise DataError(f"preprocessing: recipes must be for different columns of {width}, got {short(entry)}")
             own = {name: value for name, value in entry.items() if name != "column"}
             found[at] = recipes.from_json(own, f"preprocessing: the recipe of column {at}")
-        return cls(scale, width, found, None if names is None else tuple(names), tuple(values["left_out"]))
+        return cls(
+            scale,
+            width,
+            found,
+            None if names is None else tuple(names),
+            tuple(values["left_out"]),
+            None if dates is None else tuple(dates),
+        )
 
 
 _LEFT = Number()
