@@ -49,6 +49,11 @@ def test_concat_matches_texts() -> None:
     joined = Table.concat([first, second])
     assert joined.names == ("x", "n")
     assert joined["x"].positions(["a", "b", "c"]).tolist() == [1, 0, 2, 0]
+    empty = Table.of({"x": [None], "n": [""]})
+    assert Table.concat([empty, second])["x"].positions(["a", "c"]).tolist() == [-1, 1, 0]
+    assert str(Table.concat([Table.of({"x": ["a"], "n": [None]}), second])["n"].values.tolist()) == "[nan, 3.0, nan]"
+    flags = Table.concat([Table.of({"x": ["yes", "no"], "n": [1, 2]}), first])["x"]
+    assert (flags.kind, flags.texts) == ("category", ("a", "b", "no", "yes"))
     with pytest.raises(DataError, match="the column 'x' is a category in one table and a number in another"):
         Table.concat([first, Table.of({"x": [1, 2], "n": [1, 2]})])
     with pytest.raises(DataError, match="not all tables have the column 'n'"):

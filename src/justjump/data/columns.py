@@ -227,15 +227,18 @@ def cell_text(value: Any) -> str:
 
 
 def _joined(parts: Sequence[Column]) -> Column:
-    kinds = {part.kind for part in parts}
+    """A column that is empty in one table may be anything in the others; yes and no may be two values of several."""
+    name, kinds = parts[0].name, {part.kind: part.kind for part in parts if not part.is_empty}
+    if kinds.keys() == {"boolean", "category"}:
+        del kinds["boolean"]
     if len(kinds) > 1:
-        raise DataError(
-            f"the column {short(parts[0].name)!r} is a {min(kinds)} in one table and a {max(kinds)} in another"
-        )
-    if parts[0].kind in ("number", "date"):
-        return Column(parts[0].name, parts[0].kind, np.concatenate([part.values for part in parts]))
+        raise DataError(f"the column {short(name)!r} is a {min(kinds)} in one table and a {max(kinds)} in another")
+    kind = next(iter(kinds), parts[0].kind)
+    if kind in ("number", "date"):
+        values = [np.full(len(part), np.nan) if part.is_empty else part.values for part in parts]
+        return Column(name, kind, np.concatenate(values))
     texts = sorted({text for part in parts for text in part.texts})
-    return Column(parts[0].name, parts[0].kind, np.concatenate([part.positions(texts) for part in parts]), tuple(texts))
+    return Column(name, kind, np.concatenate([part.positions(texts) for part in parts]), tuple(texts))
 
 
 def _no_columns(left_out: Sequence[str]) -> str:

@@ -42,6 +42,16 @@ def checked_features(features: Any, names: Sequence[str] | None = None) -> csr_m
     return checked
 
 
+def in_order(
+    features: csr_matrix | np.ndarray | Table, names: Sequence[str], wanted: Sequence[str]
+) -> csr_matrix | np.ndarray | Table:
+    """The columns of the wanted names; `names` has those of all columns."""
+    if isinstance(features, Table):
+        return features.select(wanted)
+    place = {name: column for column, name in enumerate(names)}
+    return features[:, [place[name] for name in wanted]]
+
+
 def _checked_matrix(features: Any, names: Sequence[str] | None) -> csr_matrix:
     try:
         if hasattr(features, "check_format"):  # scipy does not check the compressed formats when it makes them

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from justjump.warn import warn
+
 from .csv_file import CsvFile
-from .errors import DataError, short
+from .errors import DataError, DataWarning, short
 from .graph import Graph
 from .join import join
-from .nodes import NodeRows, choose_labels
+from .nodes import NodeRows, choose_labels, guess_label
+from .tables import read_several_tables
 
 LIST_FILE = "graphs.csv"
 
@@ -24,25 +27,57 @@ def read_graph_folder(
     `read` reads one of them. Labels of their nodes are not looked at.
     """
     table = CsvFile(folder / LIST_FILE, ("graph",))
-    columns = choose_labels([c for c in table.columns if c != "graph"], label, table.path)
-    if columns is None:
-        raise DataError(f"{table.path}, line 1: there is no column 'label': rename the one with the labels, or name it")
+    columns = _label_columns(table, label)
     place = [table.columns.index(column) for column in columns]
     name, split = table.columns.index("graph"), table.position("split")
-    rows, graphs = NodeRows(columns), []
+    rows, lines = NodeRows(columns), dict[Path, int]()
     for line, row in table:
         text = row[name].strip()
-        if text in rows.number:
+        path = _inside(folder, text, table, line)
+        if path in lines:
             raise table.error(line, f"the graph {short(text)!r} is there twice: name each graph once")
         try:
             rows.add(text, (row[one] for one in place), "" if split is None else row[split])
         except ValueError as error:
             raise table.error(line, str(error).replace("node", "graph")) from None
-        graphs.append(read(_inside(folder, text, table, line), directed))
-    if not graphs:
+        lines[path] = line
+    if not lines:
         raise DataError(f"{table.path} names no graphs: add a line for each")
-    found = rows.nodes(np.zeros((len(graphs), 1)), ["none"])
-    return join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
+    graphs = _read_all(table, lines, directed, read)
+    try:
+        found = rows.nodes(np.zeros((len(graphs), 1)), ["none"])
+        return join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
+    except ValueError as error:
+        raise DataError(f"{table.path}: {error}") from None
+
+
+def _label_columns(table: CsvFile, label: str | Sequence[str] | None) -> list[str]:
+    """The columns with the labels. No other is a feature, so any that is called like a label is one."""
+    names = [column for column in table.columns if column != "graph"]
+    chosen = choose_labels(names, label, table.path)
+    if chosen is None:
+        chosen = guess_label(dict.fromkeys(names, True), table.path)
+    ignored = [column for column in names if column not in ("split", *chosen)]
+    if ignored:
+        advice = "" if chosen else "; label=... (--label) names the one with the labels"
+        warn(f"{table.path}: the column {short(ignored[0])!r} is ignored{advice}", DataWarning)
+    return chosen
+
+
+def _read_all(
+    table: CsvFile, lines: Mapping[Path, int], directed: bool, read: Callable[[Path, bool], Graph]
+) -> list[Graph]:
+    """The graphs in some paths. Folders with tables are read together, because their columns are of the same kinds."""
+    found: dict[Path, Graph] = {}
+    for path, line in lines.items():
+        if not path.is_dir() or (path / LIST_FILE).exists():
+            try:
+                found[path] = read(path, directed)
+            except DataError as error:
+                raise table.error(line, str(error)) from error
+    folders = [path for path in lines if path not in found]
+    found |= zip(folders, read_several_tables(folders, directed), strict=True) if folders else {}
+    return [found[path] for path in lines]
 
 
 def _inside(folder: Path, text: str, table: CsvFile, line: int) -> Path:

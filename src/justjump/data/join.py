@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from .columns import Table
-from .errors import DataError
+from .columns import Column, Table
+from .errors import DataError, short
+from .features import in_order
 from .graph import Graph, Masks
 from .labels import Labels, find_labels
 
@@ -29,14 +31,7 @@ def join(
     """
     if not graphs:
         raise DataError("there are no graphs: give at least one")
-    for number, graph in enumerate(graphs):
-        if graph.num_features != graphs[0].num_features or graph.feature_names != graphs[0].feature_names:
-            raise DataError(
-                f"graph {number} has {graph.num_features} features per node, graph 0 has {graphs[0].num_features}: all "
-                "graphs need the same"
-            )
-        if (graph.edge_weight is None) != (graphs[0].edge_weight is None):
-            raise DataError(f"either all graphs have edge weights or none: graph {number} differs from graph 0")
+    graphs = [_like_first(graph, graphs[0], number, names) for number, graph in enumerate(graphs)]
     found = labels if isinstance(labels, Labels) else find_labels(labels)
     if len(found.values) != len(graphs):
         raise DataError(f"there are {len(graphs)} graphs, but {len(found.values)} labels: give each graph one")
@@ -47,7 +42,7 @@ def join(
         edge_index=np.concatenate(
             [graph.edge_index + start for graph, start in zip(graphs, first, strict=True)], axis=1
         ),
-        features=_joined(features),
+        features=_joined(features, graphs[0].feature_names),
         labels=found.values,
         class_names=found.names,
         name=name,
@@ -62,11 +57,39 @@ def join(
     )
 
 
-def _joined(features: list[Any]) -> csr_matrix | np.ndarray | Table:
+def _like_first(graph: Graph, first: Graph, number: int, names: Sequence[str] | None) -> Graph:
+    """The graph with its features in the order of the first; DataError if it has others, or weights where it has none.
+
+    `names` are those of all graphs; without them, messages have their numbers.
+    """
+    this, that = (number, 0) if names is None else (short(names[number]), short(names[0]))
+    if (graph.edge_weight is None) != (first.edge_weight is None):
+        raise DataError(f"either all graphs have edge weights or none: graph {this} differs from graph {that}")
+    own, wanted = graph.feature_names, first.feature_names
+    if own == wanted and graph.num_features == first.num_features:
+        return graph
+    if own is None or wanted is None or graph.num_features != first.num_features:
+        raise DataError(
+            f"graph {this} has {graph.num_features} features per node, graph {that} has {first.num_features}: all "
+            "graphs need the same"
+        )
+    other = next((name for name in own if name not in wanted), None)
+    if other is not None:
+        raise DataError(f"graph {this} has the feature {short(other)!r}, which graph {that} lacks: all need the same")
+    return replace(graph, features=in_order(graph.features, own, wanted), feature_names=wanted)
+
+
+def _joined(features: list[Any], names: Sequence[str] | None) -> csr_matrix | np.ndarray | Table:
     tables = [one for one in features if isinstance(one, Table)]
     if tables:
-        if len(tables) < len(features):
+        if names is None:
             raise DataError("some graphs have a table of columns and some an array of numbers: give all the same")
-        return Table.concat(tables)
+        return Table.concat([one if isinstance(one, Table) else _table(one, names) for one in features])
     dense = all(isinstance(one, np.ndarray) for one in features)
     return np.concatenate(features) if dense else vstack(features, format="csr")
+
+
+def _table(numbers: csr_matrix | np.ndarray, names: Sequence[str]) -> Table:
+    """Columns of numbers alone, beside which another graph has a gap or a text."""
+    array = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
+    return Table(tuple(Column(name, "number", array[:, at]) for at, name in enumerate(names)))

@@ -19,53 +19,85 @@ from .nodes import NodeRows, Nodes, choose_labels, compact, guess_label
 _RESERVED = ("id", "split")
 
 
-def read_nodes_csv(path: Path, label: str | Sequence[str] | None = None) -> Nodes:
-    """Read `id[,label][,split],features...`. Features of numbers alone are a matrix, all others a `Table`.
+def read_nodes_csv(paths: Sequence[Path], label: str | Sequence[str] | None = None) -> list[Nodes]:
+    """Read `id[,label][,split],features...` of one or several graphs.
 
-    Most files hold numbers alone, so they are read as such first. At the first other cell, all cells are looked at to
-    find the kinds of the columns, and then read again.
+    Features of numbers alone are a matrix, all others a `Table`. All graphs have the features of the first, in its
+    order and of the same kinds.
+
+    Most files hold numbers alone, so they are read as such first. At the first other cell, all cells of all files are
+    looked at to find the kinds of the columns, and then read again.
     """
-    file = CsvFile(path, ("id",))
-    labels = choose_labels(file.columns, label, path)
+    files = [CsvFile(path, ("id",)) for path in paths]
+    labels = choose_labels(list(dict.fromkeys(column for file in files for column in file.columns)), label, paths[0])
+    columns = _feature_columns(files, labels or [])
     try:
-        return _read(file, labels or [], _Numbers(_feature_columns(file, labels or [])))
+        return [_read(file, labels or [], _Numbers(columns)) for file in files]
     except _NotANumberError:
-        sniffers, lines = _sniff(file, labels or [])
+        sniffers, places = _sniff(files, columns)
     if labels is None:
         is_text = {column: sniffer.kind() not in ("number", "date") for column, sniffer in sniffers.items()}
-        labels = guess_label(is_text, path)
-        sniffers = {column: sniffer for column, sniffer in sniffers.items() if column not in labels}
+        labels = guess_label(is_text, paths[0])
+        columns = _feature_columns(files, labels)
+        sniffers = {column: sniffers[column] for column in columns}
     if labels and all(sniffer.is_plain for sniffer in sniffers.values()):
-        return _read(file, labels, _Numbers(_feature_columns(file, labels)))
+        return [_read(file, labels, _Numbers(columns)) for file in files]
     for column, sniffer in sniffers.items():
         if (odd := sniffer.odd()) is not None:
             row, wanted = odd
+            file, line = _place(places, row)
             raise file.error(
-                lines[row],
+                line,
                 f"the column {short(column)!r} must hold a {wanted} like most other lines: correct this one, or leave "
                 "it empty if it is unknown",
             )
-    return _read(file, labels, _Cells({column: sniffer.kind() for column, sniffer in sniffers.items()}))
+    kinds: dict[str, str] = {column: sniffer.kind() for column, sniffer in sniffers.items()}
+    return [_read(file, labels, _Cells(kinds)) for file in files]
 
 
-def _feature_columns(file: CsvFile, labels: Sequence[str]) -> list[str]:
-    chosen = [column for column in file.columns if column not in (*_RESERVED, *labels)]
+def _feature_columns(files: Sequence[CsvFile], labels: Sequence[str]) -> list[str]:
+    """The columns of features of the first file; the others must have the same, in any order."""
+    first, *others = files
+    chosen = [column for column in first.columns if column not in (*_RESERVED, *labels)]
     if not chosen:
         raise DataError(
-            f"{file.path}, line 1: there is no column of features besides {','.join(file.columns)}: add at least one"
+            f"{first.path}, line 1: there is no column of features besides {','.join(first.columns)}: add at least one"
         )
+    for file in others:
+        own = [column for column in file.columns if column not in (*_RESERVED, *labels)]
+        for column in (*own, *chosen):
+            if column not in chosen or column not in own:
+                here, there = (first, file) if column in chosen else (file, first)
+                raise file.error(
+                    1, f"the column {short(column)!r} is in {here.path}, but not in {there.path}: all graphs need it"
+                )
     return chosen
 
 
-def _sniff(file: CsvFile, labels: Sequence[str]) -> tuple[dict[str, CellSniffer], array[int]]:
-    sniffers = {column: CellSniffer() for column in _feature_columns(file, labels)}
-    watched = [(file.columns.index(column), sniffer.add) for column, sniffer in sniffers.items()]
-    lines = array("q")
-    for line, row in file:
-        lines.append(line)
-        for position, add in watched:
-            add(row[position])
-    return sniffers, lines
+_Places = list[tuple[CsvFile, "array[int]"]]  # the lines of the rows of each file
+
+
+def _sniff(files: Sequence[CsvFile], columns: Sequence[str]) -> tuple[dict[str, CellSniffer], _Places]:
+    sniffers = {column: CellSniffer() for column in columns}
+    places: _Places = []
+    for file in files:
+        watched = [(file.columns.index(column), sniffer.add) for column, sniffer in sniffers.items()]
+        lines = array("q")
+        for line, row in file:
+            lines.append(line)
+            for position, add in watched:
+                add(row[position])
+        places.append((file, lines))
+    return sniffers, places
+
+
+def _place(places: _Places, row: int) -> tuple[CsvFile, int]:
+    """File and line of a row, counted over all files."""
+    for file, lines in places:
+        if row < len(lines):
+            return file, lines[row]
+        row -= len(lines)
+    raise IndexError(row)
 
 
 class _Features(Protocol):
@@ -79,11 +111,11 @@ class _Features(Protocol):
 
 
 def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
-    _feature_columns(file, labels)
     identity, split = file.position("id"), file.position("split")
+    labels = [column for column in labels if column in file.columns]
     label = [file.columns.index(column) for column in labels]
     chosen = [file.columns.index(column) for column in features.columns]
-    is_contiguous = bool(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen)
+    is_contiguous = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     contiguous = slice(chosen[0], chosen[-1] + 1) if is_contiguous else None
     rows = NodeRows(labels)
     lines = array("q")

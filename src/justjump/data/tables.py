@@ -8,6 +8,7 @@ from pathlib import Path
 from .edges_csv import read_edges_csv
 from .errors import DataError
 from .graph import Graph
+from .nodes import Nodes
 from .nodes_csv import read_nodes_csv
 
 
@@ -17,23 +18,37 @@ def read_tables(folder: str | Path, directed: bool = False, label: str | Sequenc
     Either of them may be a `.parquet` file. Self-loops are dropped, repeated edges count once and, unless `directed`,
     the reverse of every edge is added.
     """
-    folder = Path(folder)
+    (graph,) = read_several_tables([Path(folder)], directed, label)
+    return graph
+
+
+def read_several_tables(
+    folders: Sequence[Path], directed: bool = False, label: str | Sequence[str] | None = None
+) -> list[Graph]:
+    """Read several graphs. What kinds their columns are is found from all `nodes.csv` together."""
     try:
-        return _read(folder, directed, label)
+        files = [_file(folder, "nodes") for folder in folders]
+        texts = [file for file in files if file.suffix == ".csv"]
+        found = dict(zip(texts, read_nodes_csv(texts, label), strict=True)) if texts else {}
+        return [
+            _read(folder, file, found[file] if file in found else _parquet_nodes(file, label), directed)
+            for folder, file in zip(folders, files, strict=True)
+        ]
     except MemoryError as error:
+        which = folders[0] if len(folders) == 1 else folders[0].parent
         raise DataError(
-            f"cannot read {folder}: its graph does not fit into memory: use a machine with more, or a smaller graph"
+            f"cannot read {which}: its graph does not fit into memory: use a machine with more, or a smaller graph"
         ) from error
 
 
-def _read(folder: Path, directed: bool, label: str | Sequence[str] | None) -> Graph:
-    node_file, edge_file = _file(folder, "nodes"), _file(folder, "edges")
-    if node_file.suffix == ".csv":
-        nodes = read_nodes_csv(node_file, label)
-    else:
-        from .parquet import read_nodes_parquet
+def _parquet_nodes(file: Path, label: str | Sequence[str] | None) -> Nodes:
+    from .parquet import read_nodes_parquet
 
-        nodes = read_nodes_parquet(node_file, label)
+    return read_nodes_parquet(file, label)
+
+
+def _read(folder: Path, node_file: Path, nodes: Nodes, directed: bool) -> Graph:
+    edge_file = _file(folder, "edges")
     if edge_file.suffix == ".csv":
         edge_index, weight = read_edges_csv(edge_file, nodes.number, directed, node_file.name)
     else:

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from justjump.data import Graph, Preprocessing, Split, Table
+from justjump.data import Graph, Preprocessing, Split
+from justjump.data.features import in_order
 from justjump.data.labels import Task
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import restored
@@ -154,11 +155,8 @@ class Run(HubMethods):
             raise RunError(f"{graph.name} lacks features that the model was trained with: {', '.join(missing[:5])}")
         if self.feature_names == graph.feature_names:
             return graph
-        if isinstance(graph.features, Table):
-            return replace(graph, features=graph.features.select(self.feature_names))
-        place = {name: column for column, name in enumerate(graph.feature_names)}
-        columns = [place[name] for name in self.feature_names]
-        return replace(graph, features=graph.features[:, columns], feature_names=self.feature_names)
+        features = in_order(graph.features, graph.feature_names, self.feature_names)
+        return replace(graph, features=features, feature_names=self.feature_names)
 
     def save(self, folder: str | Path) -> None:
         """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or this one."""
