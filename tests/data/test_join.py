@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from justjump.data import DataError, Graph
 from justjump.data.join import join
@@ -31,6 +31,19 @@ def test_graphs_may_have_several_labels_or_numbers() -> None:
 def test_a_dataset_of_one_graph_is_that_graph() -> None:
     assert Graph.of([small([0, 1])]).batch is None
     assert Graph.of([small([1])]).num_graphs == 1
+
+
+def test_a_batch_with_a_label_per_graph_is_its_graphs() -> None:
+    graphs = [small([1]), small([0], nodes=3)]
+    graph = Graph.of(Batch.from_data_list(graphs))
+    assert (graph.num_graphs, graph.labels.tolist()) == (2, [1, 0])
+    several = Graph.of(Batch.from_data_list([small([1, 1, 0]), small([0, 1, 0])]))
+    assert (several.task, several.labels.tolist()) == ("multilabel", [[1, 1, 0], [0, 1, 0]])
+    assert Graph.of(Batch.from_data_list([small([0, 1]), small([1, 1])])).batch is None, "nodes have these labels"
+    assert Graph.of(Batch.from_data_list([small(None), small(None)]), whole=True).num_graphs == 2
+    data = Data(x=torch.ones(3, 2), edge_index=EDGE, y=torch.tensor([0, 1]), batch=torch.tensor([0, 0, 1]))
+    with pytest.raises(DataError, match=r"y has the shape \[2\] for 3 nodes in several graphs: .* pass the list"):
+        Graph.of(data)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,19 @@ def test_sparse_features_are_left_without_a_word(cora: Graph, capsys: pytest.Cap
     assert run.preprocessing.num_outputs == 1433
 
 
+def test_whole_graphs_are_called_graphs() -> None:
+    graphs = made_graphs(2)
+    with pytest.raises(DataError, match="2 labelled graphs are too few for a share of 0.2 train graphs: label more"):
+        fit(graphs, SMALL, SHORT)
+    with pytest.raises(DataError, match="the split holds graph 7, but there are 2 graphs"):
+        fit(graphs, SMALL, SHORT, split=Split(np.array([0]), np.array([7]), np.array([1])))
+    none = replace(graphs, labels=np.array([-1, -1]), class_names=())
+    with pytest.raises(DataError, match="give the graphs a label each, as y of their Data"):
+        fit(none, SMALL, SHORT)
+    with pytest.raises(DataError, match="give the graphs a label each, in a column label of graphs.csv"):
+        fit(replace(none, graph_names=("a", "b")), SMALL, SHORT)
+
+
 def test_a_column_that_may_be_the_label_is_named(tiny: Graph) -> None:
     unlabelled = replace(
         tiny, labels=np.full(20, -1), class_names=(), feature_names=("a", "b", "c", "d", "e", "target")

@@ -119,6 +119,11 @@ class Graph:
         """Number of graphs that have a label each, 1 if nodes have labels."""
         return 1 if self.batch is None else len(self.labels)
 
+    @property
+    def unit(self) -> str:
+        """What has the labels: "node" or "graph"."""
+        return "node" if self.batch is None else "graph"
+
     @cached_property
     def labelled(self) -> np.ndarray:
         """Which nodes (or graphs, if these have the labels) have a label: bool `[N]`."""

@@ -69,7 +69,7 @@ def change_task(labels: Labels, task: Task) -> Labels:
     if task == found:
         return labels
     if not names:
-        raise DataError(f"there are no labels to read for task={task!r}: give some of the nodes one")
+        raise DataError(f"there are no labels to read for task={task!r}: label some nodes or graphs")
     if task == "regression" and found == "multiclass":
         try:
             numbers = np.array([float(name) for name in names] + [np.nan], dtype=np.float32)
@@ -96,7 +96,7 @@ def check_labels(labels: Labels, count: int) -> Labels:
         raise DataError(f"all class_names must differ, but {short(twice)!r} is there {names.count(twice)} times")
     if task == "multiclass":
         if values.shape != (count,):
-            raise DataError(f"labels must have shape [{count}], one per node, got {list(values.shape)}")
+            raise DataError(f"labels must have shape [{count}], one for each, got {list(values.shape)}")
         values = integers(values, "labels")
         check_range(values, -1, len(names), "labels", f"{len(names)} classes, -1 for unknown")
         return Labels(values, names, task)
@@ -161,7 +161,7 @@ def _classes(y: np.ndarray) -> Labels:
     values = integers(y.astype(np.int64) if y.dtype.kind in "bf" else y, "labels")
     highest = int(values.max(initial=-1))
     if highest >= max(len(values), 1000):
-        raise DataError(f"labels must count from 0, got {highest} for {len(values)} nodes: renumber the classes from 0")
+        raise DataError(f"labels must count from 0, got {highest} among {len(values)}: renumber the classes from 0")
     return Labels(values, tuple(map(str, range(highest + 1))), "multiclass")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import coo_matrix
-from torch_geometric.data import Data, Dataset, HeteroData
+from torch_geometric.data import Batch, Data, Dataset, HeteroData
 
 from justjump.warn import warn
 
@@ -47,10 +47,13 @@ def from_pyg(data: Data, task: Task | None = None) -> dict[str, Any]:
 
 
 def several(graphs: Any, whole: bool = False) -> Any:
-    """The graphs of a list or of a PyG dataset; otherwise, and if it holds one graph with labels of nodes, that.
+    """The graphs of a list, of a PyG dataset, or of a `Batch` with a label per graph; otherwise what was given.
 
-    With `whole`, one graph is a list of one, and labels of its nodes are left out.
+    A list or dataset of one graph with labels of nodes is that graph. With `whole`, one graph is a list of one, and
+    labels of its nodes are left out.
     """
+    if isinstance(graphs, Batch) and (whole or _is_other_count(graphs)):
+        graphs = graphs.to_data_list()
     if whole and isinstance(graphs, Data):
         graphs = [graphs]
     if not isinstance(graphs, list | tuple | Dataset) or isinstance(graphs, Data):
@@ -66,6 +69,12 @@ def several(graphs: Any, whole: bool = False) -> Any:
             return data
         return [without_labels(data[0])] if whole else data[0]
     return data
+
+
+def _is_other_count(data: Data) -> bool:
+    """Whether there is another number of labels than of nodes."""
+    y = None if data.y is None else torch.as_tensor(data.y)
+    return y is not None and (y.ndim == 0 or y.shape[0] != data.num_nodes)
 
 
 def labels_of_graphs(graphs: list[Data]) -> np.ndarray:
@@ -201,6 +210,11 @@ def _labels(data: Data, task: Task | None) -> Labels:
         raise DataError(
             f"data.y is a {type(data.y).__name__} and no tensor of numbers: give each class a number, counted from 0"
         ) from None
+    if data.get("batch") is not None and _is_other_count(data):
+        raise DataError(
+            f"data.y has the shape {list(y.shape)} for {data.num_nodes} nodes in several graphs: for labels of whole "
+            "graphs, pass the list of these, or torch_geometric.data.Batch.from_data_list of it"
+        )
     return find_labels(_array(y), task)
 
 

@@ -34,13 +34,15 @@ class Split:
             if not len(getattr(self, role)):
                 raise DataError(f"the split has no {role} nodes: training needs some")
 
-    def check(self, labelled: np.ndarray) -> None:
-        """Raise a `DataError` unless every node of the split exists and has a label. `labelled` bool `[N]`."""
-        nodes = np.concatenate([self.train, self.val, self.test])
+    def check(self, graph: Graph) -> None:
+        """Raise a `DataError` unless every node (or graph, if these have the labels) exists and has a label."""
+        nodes, labelled, unit = np.concatenate([self.train, self.val, self.test]), graph.labelled, graph.unit
         if nodes.min() < 0 or nodes.max() >= len(labelled):
-            raise DataError(f"the split holds node {nodes.max()}, but there are {len(labelled)} nodes, counted from 0")
+            raise DataError(
+                f"the split holds {unit} {nodes.max()}, but there are {len(labelled)} {unit}s, counted from 0"
+            )
         if not labelled[nodes].all():
-            raise DataError(f"node {nodes[~labelled[nodes]][0]} is in the split but has no label")
+            raise DataError(f"{unit} {nodes[~labelled[nodes]][0]} is in the split but has no label")
 
 
 def random_split(
@@ -48,12 +50,13 @@ def random_split(
     seed: int,
     fractions: tuple[float, float, float] = (0.2, 0.2, 0.6),
     stratified: bool = True,
+    unit: str = "node",
 ) -> Split:
     """Split the labelled nodes at random into training, validation and test nodes.
 
     Every node with a label (`labels[i] >= 0`, shape `[N]`) is in exactly one of the three sets. With n labelled nodes,
     training and validation have `fraction * n` nodes, rounded to the nearest, and test the rest. `stratified` keeps
-    these sizes and gives every class its share of each set, to within two nodes.
+    these sizes and gives every class its share of each set, to within two nodes. `unit` is what messages call a node.
 
     The same seed gives the same split everywhere, because `np.random.RandomState` never changes its stream of numbers.
 
@@ -67,7 +70,7 @@ def random_split(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
         raise DataError(f"seed must be an integer in 0..2^32-1, got {seed!r}")
     known = np.flatnonzero(labels >= 0)
-    num_train, num_val = _sizes(len(known), fractions)
+    num_train, num_val = _sizes(len(known), fractions, unit)
 
     order = np.random.RandomState(seed).permutation(len(known))
     if not stratified:
@@ -97,9 +100,9 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     >>> split_from_masks((first, second, none)).val.tolist()
     [1]
     """
-    masks = graph.masks if isinstance(graph, Graph) else graph
+    masks, unit = (graph.masks, graph.unit) if isinstance(graph, Graph) else (graph, "node")
     if masks is None:
-        raise DataError("the graph has no masks: name its train, val and test nodes, or use a random split")
+        raise DataError(f"the graph has no masks: name its train, val and test {unit}s, or use a random split")
     masks = [np.asarray(mask) for mask in masks]
     if len(masks) != 3 or any(mask.dtype != bool or mask.ndim != 1 or mask.shape != masks[0].shape for mask in masks):
         raise DataError(
@@ -108,26 +111,29 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     twice = np.flatnonzero(np.sum(masks, axis=0) > 1)
     if len(twice):
         roles = [role for role, mask in zip(ROLES, masks, strict=True) if mask[twice[0]]]
-        raise DataError(f"masks must be disjoint, node {twice[0]} is in {' and '.join(roles)}: keep one")
+        raise DataError(f"masks must be disjoint, {unit} {twice[0]} is in {' and '.join(roles)}: keep one")
     for role, mask in zip(ROLES[:2], masks[:2], strict=True):
         if not mask.any():
-            raise DataError(f"the {role} mask is empty: training needs nodes in it, or use a random split")
+            raise DataError(f"the {role} mask is empty: training needs {unit}s in it, or use a random split")
     if isinstance(graph, Graph):
         unknown = np.flatnonzero(np.any(masks, axis=0) & ~graph.labelled)
         if len(unknown):
-            node = unknown[0] if graph.node_names is None else graph.node_names[unknown[0]]
-            raise DataError(f"node {node} is in a mask but has no label: label it, or take it out of the masks")
+            names = graph.node_names if graph.batch is None else graph.graph_names
+            node = unknown[0] if names is None else names[unknown[0]]
+            raise DataError(f"{unit} {node} is in a mask but has no label: label it, or take it out of the masks")
     return Split(*(np.flatnonzero(mask).astype(np.int64) for mask in masks))
 
 
-def _sizes(count: int, fractions: Sequence[float]) -> tuple[int, int]:
+def _sizes(count: int, fractions: Sequence[float], unit: str) -> tuple[int, int]:
     if len(fractions) != 3 or not all(0 <= fraction <= 1 for fraction in fractions) or abs(sum(fractions) - 1) > 1e-6:
         raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {tuple(fractions)}")
     train = int(fractions[0] * count + 0.5)
     val = min(int(fractions[1] * count + 0.5), count - train)
     for role, size, fraction in zip(ROLES, (train, val, count - train - val), fractions, strict=True):
         if size == 0 and fraction > 0:
-            raise DataError(f"{count} labelled nodes are too few for a share of {fraction:g} {role} nodes: label more")
+            raise DataError(
+                f"{count} labelled {unit}s are too few for a share of {fraction:g} {role} {unit}s: label more"
+            )
     return train, val
 
 

@@ -52,7 +52,7 @@ def train(
     check_batches(graph, config, protocol)
     features = preprocessing(spec, protocol.scale).describe()
     split = default_split(graph, protocol, seed)
-    split.check(graph.labelled)
+    split.check(graph)
     say_task(graph, protocol, "--task")
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)

@@ -66,7 +66,7 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
     labels, names = graph.labels[split.train], graph.class_names
     if graph.task == "multiclass" and _are_amounts(graph):
         return [
-            f"the labels are {len(names):,} different numbers for {graph.labelled.sum():,} {_unit(graph)}s, and each "
+            f"the labels are {len(names):,} different numbers for {graph.labelled.sum():,} {graph.unit}s, and each "
             "counts as a class: if they are amounts to predict, choose task='regression' (--task regression)"
         ]
     if graph.task == "multiclass":
@@ -78,11 +78,9 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
     some = ", ".join(repr(names[one]) for one in absent[:5]) + (", ..." if len(absent) > 5 else "")
     what = "class" if graph.task == "multiclass" else "label"
     if len(absent) == 1:
-        return [f"no training {_unit(graph)} has the {what} {some}: the network cannot learn to predict it"]
+        return [f"no training {graph.unit} has the {what} {some}: the network cannot learn to predict it"]
     plural = "classes" if graph.task == "multiclass" else "labels"
-    return [
-        f"{len(absent)} {plural} have no training {_unit(graph)} ({some}): the network cannot learn to predict them"
-    ]
+    return [f"{len(absent)} {plural} have no training {graph.unit} ({some}): the network cannot learn to predict them"]
 
 
 def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, remedies: Remedies) -> list[str]:
@@ -98,7 +96,7 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
             trained, there = ((graph.labels[part] == 1).sum(axis=0) for part in (split.train, rows))
             return _notes_on_never(graph, counts, trained, there, "labels that are 1", remedies)
         return [
-            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s ({WORDS[score]} "
+            f"the network is hardly better than a guess on the validation and test {graph.unit}s ({WORDS[score]} "
             f"{value:.3f}): {remedies.for_guesses}"
         ]
     counts = np.bincount(predicted[rows].argmax(axis=1), minlength=graph.num_classes)
@@ -111,7 +109,7 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
         times = "every" if not others else f"{counts[most]:,} of {len(rows):,}"
         plural = "" if not others else "s"
         return [
-            f"the network predicts {name!r} for {times} validation and test {_unit(graph)}{plural}, which "
+            f"the network predicts {name!r} for {times} validation and test {graph.unit}{plural}, which "
             f"{100 * share:.1f} % of them are: it has learned nothing else; {remedies.for_rare_classes}"
         ]
     balanced = measure("multiclass", graph.labels[rows], predicted[rows], only=("balanced_accuracy",))[
@@ -120,10 +118,10 @@ def notes_on_predictions(graph: Graph, split: Split, predicted: np.ndarray, reme
     chance = 1 / max((there > 0).sum(), 1)
     if balanced is not None and balanced < chance + 0.05 * (1 - chance):
         return [
-            f"the network is hardly better than a guess on the validation and test {_unit(graph)}s (balanced accuracy "
+            f"the network is hardly better than a guess on the validation and test {graph.unit}s (balanced accuracy "
             f"{100 * balanced:.1f} %): {remedies.for_guesses}"
         ]
-    return _notes_on_never(graph, counts, trained, there, f"{_unit(graph)}s", remedies)
+    return _notes_on_never(graph, counts, trained, there, f"{graph.unit}s", remedies)
 
 
 def _notes_on_never(
@@ -142,10 +140,6 @@ def _notes_on_never(
     some = ", ".join(f"{graph.class_names[one]!r}" for one in never[:5]) + (", ..." if len(never) > 5 else "")
     share = there[never].sum() / there.sum()
     return [f"the network never predicts {some} ({100 * share:.1f} % of the {what}): {remedies.for_rare_classes}"]
-
-
-def _unit(graph: Graph) -> str:
-    return "node" if graph.batch is None else "graph"
 
 
 def _are_amounts(graph: Graph) -> bool:

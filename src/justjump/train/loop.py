@@ -90,7 +90,7 @@ def fit(
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
     split = split or default_split(graph, protocol, seed)
-    split.check(graph.labelled)
+    split.check(graph)
     digest = data_hash(graph, split)
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     wanted = settings(config, protocol, seed, digest, preprocessing)

@@ -98,7 +98,11 @@ class Run(HubMethods):
 
     def __repr__(self) -> str:
         name, score = SCORE[self.task], self.score("test")
-        accuracy = "no test nodes" if score is None else f"test {WORDS[name]} {score:.3f}"
+        accuracy = (
+            f"no test {'graphs' if self.whole_graphs else 'nodes'}"
+            if score is None
+            else f"test {WORDS[name]} {score:.3f}"
+        )
         state = "" if self.finished else ", stopped early"
         model = f"{self.config.model} {self.config.notation}"
         return f"Run({model} on {self.graph_name}, seed {self.seed}, {self.epochs} epochs, {accuracy}{state})"

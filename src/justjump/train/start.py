@@ -22,7 +22,9 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
     if not graph.num_classes:
         likely = [name for name in graph.feature_names or () if is_likely(name)]
         hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
-        whose = "some of its nodes a class" if graph.batch is None else "the graphs a label each (y of Data)"
+        is_folder = graph.graph_names is not None
+        each = f"the graphs a label each, {'in a column label of graphs.csv' if is_folder else 'as y of their Data'}"
+        whose = "some of its nodes a class" if graph.batch is None else each
         raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
     if graph.task != "regression":
         _check_difference(graph)
@@ -69,14 +71,14 @@ def described_labels(graph: Graph) -> str:
     names = ", ".join([*(short(name, 20) for name in graph.class_names[:3]), *["..."] * (graph.num_classes > 3)])
     kind = {"multiclass": "classes", "multilabel": "labels of 0 or 1", "regression": "numbers"}[graph.task]
     kind = "number" if kind == "numbers" and graph.num_classes == 1 else kind
-    return f"{graph.num_classes} {kind} ({names}) for each {'node' if graph.batch is None else 'graph'}"
+    return f"{graph.num_classes} {kind} ({names}) for each {graph.unit}"
 
 
 def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
     """The graph's own masks if it has some, else a random split."""
     if graph.masks is not None:
         return split_from_masks(graph)
-    return random_split(strata(graph), seed, protocol.fractions, protocol.stratified)
+    return random_split(strata(graph), seed, protocol.fractions, protocol.stratified, graph.unit)
 
 
 def preprocessing_of(graph: Graph, protocol: Protocol) -> Preprocessing:
