@@ -201,12 +201,14 @@ def test_a_table_is_trained_on_and_predicted(people: Path, tmp_path: Path) -> No
     assert json.loads(done.stdout)["splits"] == 2
     said = done.stderr.splitlines()
     assert said[0].startswith(f"note: {people}/nodes.csv: the column 'class' is taken as the label; choose another")
-    assert said[1] == "features: income: standardised (missing values marked), city: 2 categories"
+    assert said[1] == "task: multiclass, 2 classes (a, b) for each node"
+    assert said[2] == "features: income: standardised (missing values marked), city: 2 categories"
     assert done.stderr.count("is taken as the label") == 1
     nodes = (people / "nodes.csv").read_text().splitlines()
     turned = [",".join(reversed(line.split(","))) for line in nodes]
     (people / "nodes.csv").write_text("\n".join(turned).replace("Bonn", "Rome") + "\n")
-    justjump("predict", tmp_path / "run", "--graph", people, "--label", "class", "--output", tmp_path / "out.csv")
+    done = justjump("predict", tmp_path / "run", "--graph", people, "--output", tmp_path / "out.csv")
+    assert "taken as the label" not in done.stderr, "the run knows it"
     assert len(read_csv(tmp_path / "out.csv")) == 30
 
 

@@ -1,5 +1,7 @@
 """Which graph a text stands for, and when two are the same."""
 
+import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from job_kinds import SHORT, SMALL
-from justjump.data import load
-from justjump.experiments.graph_spec import GraphSpec, provide_graph
+from justjump.data import load, read_graph
+from justjump.experiments.graph_spec import GraphSpec, graph_for, provide_graph
 from justjump.experiments.jobs import Job
+from justjump.train import Run, fit
 
 
 def test_a_user_s_graph_is_named_by_its_content(tmp_path: Path) -> None:
@@ -59,3 +62,29 @@ def test_the_column_with_the_labels(tmp_path: Path) -> None:
     assert GraphSpec.named(str(tmp_path)).load().class_names == ()
     with pytest.raises(ValueError, match="--label is for a graph of your own, and cora is a dataset"):
         GraphSpec.named("cora", label_column="kind")
+
+
+def test_a_run_remembers_the_columns_of_its_labels(tmp_path: Path) -> None:
+    names = [f"n{number}" for number in range(30)]
+    rows = [
+        f"{name},{number % 2},{number % 3 > 0:d},{number % 2 + number / 9:.2f}" for number, name in enumerate(names)
+    ]
+    edges = [f"{first},{second}" for first, second in pairwise(names)]
+    for folder, header in (("same", "id,red,big,x"), ("new", "id,size,other,x")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "nodes.csv").write_text("\n".join([header, *rows]) + "\n")
+        (tmp_path / folder / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+    graph = read_graph(tmp_path / "same", label=["red", "big"])
+    fit(graph, SMALL, max_epochs=1, output=tmp_path / "run")
+    run = Run.load(tmp_path / "run")
+    assert run.label_columns == ("red", "big")
+    same = graph_for(run, str(tmp_path / "same"))
+    assert (same.task, same.class_names, same.feature_names) == ("multilabel", ("red", "big"), ("x",))
+    assert graph_for(run, str(tmp_path / "same"), label="big").class_names == ("0", "1")
+    new = graph_for(run, str(tmp_path / "new"))
+    assert not new.labelled.any(), "new data has no labels"
+    assert run.predict(new).classes.tolist() == run.predict(same).classes.tolist()
+    values = json.loads((tmp_path / "run" / "run.json").read_text())
+    del values["label_columns"]  # as runs of older versions
+    (tmp_path / "run" / "run.json").write_text(json.dumps(values))
+    assert Run.load(tmp_path / "run").label_columns is None

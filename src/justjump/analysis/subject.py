@@ -11,7 +11,7 @@ import numpy as np
 
 from justjump.analysis.hops import balls
 from justjump.data import NAMES, DataError, Graph, Split
-from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.graph_spec import graph_for
 from justjump.train import Inputs, Run, RunError, prepare
 from justjump.train.inputs import data_hash
 from justjump.train.run import find_run
@@ -73,7 +73,7 @@ def open_subjects(
     named = graph or runs[0].graph_name
     if graph is None and named not in NAMES:
         raise RunError(f"{folders[0]} was trained on a graph of your own, {named!r}: name its file with --graph")
-    found = with_names(as_read_for(runs[0], GraphSpec.named(named, data_dir, directed, label).load()))
+    found = with_names(as_read_for(runs[0], graph_for(runs[0], named, data_dir, directed, label)))
     titles = [model_title(run) for run in runs]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({folder})" for title, folder in zip(titles, folders, strict=True)]

@@ -122,8 +122,9 @@ def predict(
 
     Example: justjump predict runs/cora --graph cora --output predictions.csv
     """
-    from justjump.experiments.graph_spec import GraphSpec
+    from justjump.experiments.graph_spec import graph_for
     from justjump.train.predict import predict as write_predictions
     from justjump.train.run import find_run
 
-    write_predictions(find_run(run), GraphSpec.named(graph, data_dir, directed, label).load(), output)
+    found = find_run(run)
+    write_predictions(found, graph_for(found, graph, data_dir, directed, label), output)

@@ -5,6 +5,10 @@ class DataError(ValueError):
     """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""
 
 
+class NoColumnError(DataError):
+    """A table has no column of a name that was given."""
+
+
 class DataWarning(UserWarning):
     """The data can be used, but not all of it is, or a guess was made. The message says which and what to do."""
 

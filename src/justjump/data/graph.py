@@ -46,6 +46,8 @@ class Graph:
         batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
             rather than nodes. `labels` and `masks` then have a row per graph, and `graph_names` has their names.
 
+        label_columns: the columns of the table that the labels come from, if they come from one.
+
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
     >>> Graph(edge_index=np.array([[0, 1], [1, 0]]), features=np.eye(2), labels=np.array([0, -1]), class_names=("a",))
@@ -64,6 +66,7 @@ class Graph:
     task: Task = "multiclass"
     batch: np.ndarray | None = None
     graph_names: tuple[str, ...] | None = None
+    label_columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         features = checked_features(self.features, self.feature_names)
@@ -278,6 +281,7 @@ class Graph:
             masks=found.masks,
             feature_names=found.feature_names,
             task=found.labels.task,
+            label_columns=found.label_columns or None,
         )
 
     def to_pyg(self) -> Data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -46,7 +47,8 @@ def read_graph_folder(
     graphs = _read_all(table, lines, directed, read)
     try:
         found = rows.nodes(np.zeros((len(graphs), 1)), ["none"])
-        return join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
+        graph = join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
+        return replace(graph, label_columns=tuple(columns) or None)
     except ValueError as error:
         raise DataError(f"{table.path}: {error}") from None
 

@@ -15,7 +15,7 @@ from justjump.warn import warn
 
 from .cells import MANY_NUMBERS, MISSING, number
 from .columns import Table
-from .errors import DataError, DataWarning, short
+from .errors import DataError, DataWarning, NoColumnError, short
 from .graph import Masks
 from .labels import Labels, find_labels
 from .splits import ROLES
@@ -35,6 +35,7 @@ class Nodes(NamedTuple):
     feature_names: tuple[str, ...]
     labels: Labels
     masks: Masks | None
+    label_columns: tuple[str, ...]
 
 
 @dataclass
@@ -62,7 +63,8 @@ class NodeRows:
         self.role.append(_ROLE[role])
 
     def nodes(self, features: csr_matrix | np.ndarray | Table, names: Sequence[str]) -> Nodes:
-        return Nodes(self.number, features, tuple(names), self._labels(), self._masks())
+        own = tuple(self.label_columns)
+        return Nodes(self.number, features, tuple(names), self._labels(), self._masks(), own)
 
     def _masks(self) -> Masks | None:
         role = np.array(self.role)
@@ -112,7 +114,7 @@ def choose_labels(columns: Sequence[str], wanted: str | Sequence[str] | None, wh
     for name in names:
         if name in ("id", "split") or name not in columns:
             others = ", ".join(column for column in columns if column not in ("id", "split"))
-            raise DataError(f"{where} has no column {short(name)!r} for the label: choose from {short(others)}")
+            raise NoColumnError(f"{where} has no column {short(name)!r} for the label: choose from {short(others)}")
     return names
 
 

@@ -66,6 +66,7 @@ def _read(folder: Path, node_file: Path, nodes: Nodes, directed: bool) -> Graph:
         masks=nodes.masks,
         feature_names=nodes.feature_names,
         task=nodes.labels.task,
+        label_columns=nodes.label_columns or None,
     )
 
 

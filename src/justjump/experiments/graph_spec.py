@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from justjump.data import NAMES, Graph, load, read_graph
-from justjump.data.errors import DataWarning
+from justjump.data.errors import DataWarning, NoColumnError
 from justjump.experiments import paper
 from justjump.train.inputs import graph_hash
+
+if TYPE_CHECKING:
+    from justjump.train import Run
 
 # The jobs on one graph share it, and one process may work on all eight datasets.
 CACHED_GRAPHS = 8
@@ -63,6 +68,19 @@ class GraphSpec:
             return paper.DATASETS[self.dataset].nodes, paper.DATASETS[self.dataset].edges
         graph = self.load()
         return graph.num_nodes, graph.num_edges
+
+
+def graph_for(
+    run: Run, text: str, data_dir: str | Path | None = None, directed: bool = False, label: str | None = None
+) -> Graph:
+    """The graph that a text stands for, with the labels in the columns that those of the run were in, if it has them.
+
+    ``label`` names other columns.
+    """
+    if label is None and run.label_columns not in (None, ("label",)) and Path(text).is_dir():
+        with suppress(NoColumnError):  # new data may have no labels
+            return GraphSpec.named(text, data_dir, directed, ",".join(run.label_columns or ())).load()
+    return GraphSpec.named(text, data_dir, directed, label).load()
 
 
 _received: dict[GraphSpec, Graph] = {}

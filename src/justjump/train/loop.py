@@ -158,6 +158,7 @@ def fit(
         objective=objective,
         split=split,
         whole_graphs=graph.batch is not None,
+        label_columns=graph.label_columns,
         **found,
     )
     if folder is not None:

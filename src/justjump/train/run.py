@@ -67,6 +67,7 @@ class Run(HubMethods):
             network that says the same of all nodes
         split: the nodes that it was trained, validated and tested on; None in runs of older versions
         whole_graphs: whether it predicts whole graphs rather than nodes; None in runs of older versions
+        label_columns: the columns of the table that the labels came from, if they came from one
     """
 
     model: NodeClassifier
@@ -95,6 +96,7 @@ class Run(HubMethods):
     objective: Objective = field(default_factory=Objective)
     split: Split | None = None
     whole_graphs: bool | None = None
+    label_columns: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         name, score = SCORE[self.task], self.score("test")
@@ -223,6 +225,7 @@ def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     fields["preprocessing"] = saved.preprocessing_in(values)
     fields["class_names"] = tuple(values["class_names"])
     fields["feature_names"] = values["feature_names"] and tuple(values["feature_names"])
+    fields["label_columns"] = values.get("label_columns") and tuple(values["label_columns"])
     fields["split_sizes"] = tuple(values["split_sizes"])
     return fields
 
