@@ -202,7 +202,8 @@ def test_a_table_is_trained_on_and_predicted(people: Path, tmp_path: Path) -> No
     said = done.stderr.splitlines()
     assert said[0].startswith(f"note: {people}/nodes.csv: the column 'class' is taken as the label; choose another")
     assert said[1] == "task: multiclass, 2 classes (a, b) for each node"
-    assert said[2] == "features: income: standardised (missing values marked), city: 2 categories"
+    done_with = "features: income: standardised (missing values marked), city: 2 categories"
+    assert said[2] == f"{done_with}; 2 columns become 5 inputs"
     assert done.stderr.count("is taken as the label") == 1
     nodes = (people / "nodes.csv").read_text().splitlines()
     turned = [",".join(reversed(line.split(","))) for line in nodes]

@@ -16,6 +16,7 @@ def test_biggest_first_and_each_once(tmp_path: Path) -> None:
     small, big = small_job(0), Job(GraphSpec("coauthor_physics"), ModelConfig("gat", layers=5), SHORT, 0)
     assert biggest_first([small, big]) == [big, small]
     assert big.memory > small.memory
+    assert replace(big, protocol=Protocol(batch_size=64, fanout=(2,) * 5)).memory < big.memory
     with Store(tmp_path / "s") as store:
         assert missing([small, big, small], store) == [big, small]
 

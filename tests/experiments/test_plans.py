@@ -8,6 +8,7 @@ from justjump.data import load
 from justjump.experiments.plans import layer_plans, show_plan
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
+from made_graphs import made_graphs
 
 
 def test_each_layer_sees_what_came_before_and_the_last_has_fewer_edges() -> None:
@@ -36,3 +37,20 @@ def test_text_and_json_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None
     for layer in layers:
         assert layer["reason"] in printed
         assert f"{layer['edges']:,}" in printed
+
+
+def test_mini_batches_have_fewer_edges(capsys: pytest.CaptureFixture[str]) -> None:
+    cora, config, protocol = load("cora"), ModelConfig(layers=2), Protocol(batch_size=32, fanout=(3, 2))
+    first, last = layer_plans(cora, config, protocol)
+    assert last.edges <= 32 * (1 + 3), "a training node takes itself and three neighbours"
+    assert last.edges < first.edges <= 32 * (1 + 3) * (1 + 2)
+    show_plan(cora, config, protocol)
+    assert "the first mini-batch, of up to 32 training nodes:" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="has 1 numbers, but the network has 2 layers"):
+        layer_plans(cora, config, Protocol(batch_size=32, fanout=(3,)))
+
+
+def test_the_nodes_of_whole_graphs_are_all_computed() -> None:
+    graphs = made_graphs(20)
+    plans = layer_plans(graphs, ModelConfig(layers=2), Protocol())
+    assert [plan.edges for plan in plans] == [graphs.edge_index.shape[1] + graphs.num_nodes] * 2

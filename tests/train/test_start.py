@@ -10,7 +10,7 @@ import torch
 from justjump.data import DataError, Graph, Split
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, fit
-from made_graphs import made_graph, made_graphs
+from made_graphs import made_graph, made_graphs, peoples_graphs
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 SHORT = Protocol(max_epochs=6)
@@ -72,6 +72,11 @@ def test_the_task_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "task: multiclass, 3 classes (0, 1, 2) for each node\n" in capsys.readouterr().err
     fit(made_graphs(20), SMALL, SHORT, task="multiclass")
     assert "task: multiclass, 2 classes (0, 1) for each graph\n" in capsys.readouterr().err
+
+
+def test_columns_and_inputs_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(peoples_graphs()["customers"], SMALL, SHORT, max_epochs=1)
+    assert "remark: left out (text); 5 columns become 10 inputs\n" in capsys.readouterr().err
 
 
 def test_sparse_features_are_left_without_a_word(cora: Graph, capsys: pytest.CaptureFixture[str]) -> None:

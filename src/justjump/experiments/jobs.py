@@ -17,7 +17,7 @@ from justjump.options import described
 from justjump.train import Progress, Protocol, fit
 from justjump.train.errors import TrainingWarning
 from justjump.train.inputs import Inputs, prepare
-from justjump.train.memory import run_bytes
+from justjump.train.memory import batch_bytes, run_bytes
 from justjump.train.protocol import Scale
 from justjump.train.tensorboard import RunLog, run_folder
 
@@ -87,7 +87,10 @@ class Job:
     @property
     def memory(self) -> int:
         """An upper estimate of the bytes that the process of this job needs at its peak."""
-        return run_bytes(*self.spec.size, self.config)
+        nodes, edges = self.spec.size
+        if self.protocol.batch_size is None:
+            return run_bytes(nodes, edges, self.config)
+        return batch_bytes(nodes, edges, self.config, self.protocol, int(self.protocol.fractions[0] * nodes))
 
     def run(self, on_epoch: Callable[[Progress], None] | None = None) -> dict[str, Any]:
         """Train in this process; returns everything about the run except its weights."""

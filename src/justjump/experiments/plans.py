@@ -13,7 +13,8 @@ from justjump.experiments.words import count
 from justjump.nn import ModelConfig
 from justjump.ops import History, Plan, native
 from justjump.train import Protocol, prepare
-from justjump.train.start import default_split
+from justjump.train.batches import check_batches, make_batches
+from justjump.train.start import as_graph, default_split
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class LayerPlan:
     Attributes:
         layer: its number, counted from 1
         attends_to: the representations that it sees, such as ``"h(0) .. h(2)"``
-        edges: that it visits, self-loops among them; the last layer has those to the training nodes only
+        edges: that it visits, self-loops among them; the last layer has those to the training nodes only; of the first
+            mini-batch, if there are some
         form, history, backward, reason: see :class:`~justjump.ops.Plan`
     """
 
@@ -38,12 +40,11 @@ class LayerPlan:
 
 def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[LayerPlan]:
     """The plan of each layer in training."""
-    inputs = prepare(graph, protocol.scale)
-    train = torch.from_numpy(default_split(graph, protocol, seed=0).train)
-    rows = torch.empty(1, 1).expand(graph.num_nodes, config.hidden)  # sizes without memory
+    graph = as_graph(graph, protocol)
+    check_batches(graph, config, protocol)
     plans = []
-    for t in range(1, config.layers + 1):
-        edges = inputs.adj.num_edges if t < config.layers else inputs.adj.toward(train).num_edges
+    for t, (nodes, edges) in enumerate(_sizes(graph, config, protocol), 1):
+        rows = torch.empty(1, 1).expand(nodes, config.hidden)  # sizes without memory
         history = History([rows] * t)
         if config.model == "dna":
             history = history.window(config.window, config.keep_first)
@@ -56,6 +57,18 @@ def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[L
         layout = f"packed, {plan.layout.stride} per node" if plan.layout and packed else "standard"
         plans.append(LayerPlan(t, _names(seen), edges, plan.form, layout, _backward(plan), plan.why))
     return plans
+
+
+def _sizes(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[tuple[int, int]]:
+    """The number of nodes that each layer reads, and of edges that it visits."""
+    inputs, train = prepare(graph, protocol.scale), default_split(graph, protocol, seed=0).train
+    batches = make_batches(inputs, train, protocol, config.layers, seed=0)
+    if batches is not None:
+        hops = next(batches.epoch(0)).hops
+        return [(hops.sizes[len(hops) - t + 1], hops.layer(t).num_edges) for t in range(1, len(hops) + 1)]
+    whole = inputs.adj.num_edges
+    last = inputs.adj.toward(torch.from_numpy(train)).num_edges if graph.batch is None else whole
+    return [(graph.num_nodes, edges) for edges in [whole] * (config.layers - 1) + [last]]
 
 
 def _backward(plan: Plan) -> str:
@@ -82,6 +95,8 @@ def show_plan(graph: Graph, config: ModelConfig, protocol: Protocol, as_json: bo
         return
     kernels = f"native kernels ({native.isa()})" if native.available() else "PyTorch"
     print(f"{graph.name}: {count(graph.num_nodes, 'node')}, {config.model} {config.notation} on {kernels}")
+    if protocol.batch_size is not None:
+        print(f"the first mini-batch, of up to {count(protocol.batch_size, 'training node')}:")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for title in ("layer", "attends to", "edges", "form", "history", "backward"):
         table.add_column(title, no_wrap=True, justify="right" if title in ("layer", "edges") else "left")

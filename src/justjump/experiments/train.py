@@ -26,7 +26,7 @@ from justjump.train.device import checked_device
 from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
 from justjump.train.memory import notes_on_memory
-from justjump.train.start import as_graph, check_learnable, default_split, say_task
+from justjump.train.start import as_graph, check_learnable, default_split, say_features, say_task
 from justjump.train.tensorboard import check_log_folder
 
 SUMMARY_FILE = "summary.json"
@@ -50,14 +50,13 @@ def train(
     checked_device(device)
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
-    features = preprocessing(spec, protocol.scale).describe()
+    prepared = preprocessing(spec, protocol.scale)
     split = default_split(graph, protocol, seed)
     split.check(graph)
     say_task(graph, protocol, "--task")
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
-    if features:
-        print(f"features: {features}", file=sys.stderr)
+    say_features(prepared)
     for note in [*notes_on_data(graph, split), *notes_on_memory(graph, config, protocol, len(split.train))]:
         print(f"note: {note}", file=sys.stderr)
     if tensorboard is not None:

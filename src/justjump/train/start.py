@@ -84,6 +84,13 @@ def default_split(graph: Graph, protocol: Protocol, seed: int) -> Split:
 def preprocessing_of(graph: Graph, protocol: Protocol) -> Preprocessing:
     """What is done with the features of a graph, said in one line unless that is nothing."""
     preprocessing = Preprocessing.fit(graph.features, protocol.scale, graph.feature_names)
-    if words := preprocessing.describe():
-        print(f"features: {words}", file=sys.stderr)
+    say_features(preprocessing)
     return preprocessing
+
+
+def say_features(preprocessing: Preprocessing) -> None:
+    """Say in one line what is done with the columns, and how many numbers the network gets if these are more."""
+    words, width, outputs = preprocessing.describe(), preprocessing.width, preprocessing.num_outputs
+    if words:
+        more = f"; {width:,} column{'s' * (width != 1)} become {outputs:,} inputs" if outputs != width else ""
+        print(f"features: {words}{more}", file=sys.stderr)
