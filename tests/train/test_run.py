@@ -245,6 +245,11 @@ def test_a_table_is_prepared_again_by_the_names_of_its_columns(people_run: Run, 
 def test_tables_that_do_not_fit_are_refused(people_run: Run) -> None:
     with pytest.raises(RunError, match="people lacks features that the model was trained with: city"):
         people_run.predict(people(Table.of({"income": [1] * 20})))
+    words = [f"{'a long text ' * 20}{number}" for number in range(20)]
+    with pytest.raises(
+        RunError, match="the column 'city' of people holds free text, which is left out, but not in the"
+    ):
+        people_run.predict(people(Table.of({"income": [1] * 20, "city": words})))
     with pytest.raises(DataError, match="the column 'income' must hold numbers, or yes and no, but node 0 has 'much'"):
         people_run.predict(people(Table.of({"income": ["much"] * 20, "city": ["Bonn"] * 20})))
     with pytest.raises(RunError, match="people has 3 features per node, but the model expects 2"):

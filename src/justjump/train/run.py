@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from justjump.data import Graph, Preprocessing, Split
+from justjump.data import Graph, Preprocessing, Split, Table
 from justjump.data.features import in_order
 from justjump.data.labels import Task
 from justjump.nn import ModelConfig, NodeClassifier
@@ -157,6 +157,12 @@ class Run(HubMethods):
                 )
             return graph
         missing = [name for name in self.feature_names if name not in graph.feature_names]
+        left_out = graph.features.left_out if isinstance(graph.features, Table) else ()
+        if free := [name for name in missing if name in left_out]:
+            raise RunError(
+                f"the column {free[0]!r} of {graph.name} holds free text, which is left out, but not in the graph of "
+                "training: give values as there, or leave the unknown ones empty"
+            )
         if missing:
             raise RunError(f"{graph.name} lacks features that the model was trained with: {', '.join(missing[:5])}")
         if self.feature_names == graph.feature_names:
