@@ -42,7 +42,7 @@ def test_a_batch_with_a_label_per_graph_is_its_graphs() -> None:
     assert Graph.of(Batch.from_data_list([small([0, 1]), small([1, 1])])).batch is None, "nodes have these labels"
     assert Graph.of(Batch.from_data_list([small(None), small(None)]), whole=True).num_graphs == 2
     data = Data(x=torch.ones(3, 2), edge_index=EDGE, y=torch.tensor([0, 1]), batch=torch.tensor([0, 0, 1]))
-    with pytest.raises(DataError, match=r"y has the shape \[2\] for 3 nodes in several graphs: .* pass the list"):
+    with pytest.raises(DataError, match=r"y has the shape \[2\] for 3 nodes: .* if whole graphs .* pass a list"):
         Graph.of(data)
 
 
@@ -53,6 +53,7 @@ def test_a_batch_with_a_label_per_graph_is_its_graphs() -> None:
         ([small(0), small(None)], "graph 1 of the list has no y"),
         ([small([0, 1]), small([0, 1])], "one per node: a list means whole graphs"),
         ([small(0), small(0, features=4)], "graph 1 has 4 features per node, graph 0 has 3"),
+        ([small(0), Graph.from_pyg(small(None))], r"is a Graph, .* join graphs with Graph.from_graphs\(graphs, labels"),
         ([small(0), 3], "graph 1 of the list is a int, expected a PyG Data"),
         ([small([[0.5, 1]]), small([[1.5]])], "graph 1 has 1 labels, graph 0 has 2"),
     ],

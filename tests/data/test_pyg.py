@@ -143,7 +143,7 @@ def test_missing_masks_are_empty() -> None:
         (Data(x=torch.eye(3)), "neither edge_index nor adj_t"),
         (Data(x=torch.eye(3), adj_t=torch.eye(3)), "adj_t must be a sparse matrix"),
         (Data(x=torch.eye(3), edge_index=EDGES, y=torch.ones(3, 3, 3)), "give each class a number"),
-        (Data(x=torch.eye(3), edge_index=EDGES, y=torch.tensor([0, 1])), r"labels must have shape \[3\]"),
+        (Data(x=torch.eye(3), edge_index=EDGES, y=torch.tensor([0, 1])), r"y has the shape .2. for 3 nodes"),
         (Data(x=torch.eye(3), edge_index=EDGES, train_mask=torch.ones(3, 10, dtype=torch.bool)), "one column"),
         (Data(x=torch.eye(2), edge_index=EDGES), "edge_index must lie in"),
     ],

@@ -63,7 +63,8 @@ def several(graphs: Any, whole: bool = False) -> Any:
         raise DataError("there are no graphs in the list: give at least one")
     for number, one in enumerate(data):
         if not isinstance(one, Data):
-            raise DataError(f"graph {number} of the list is a {type(one).__name__}, expected a PyG Data")
+            advice = ": join graphs with Graph.from_graphs(graphs, labels)" if isinstance(one, Graph) else ""
+            raise DataError(f"graph {number} of the list is a {type(one).__name__}, expected a PyG Data{advice}")
     if len(data) == 1:  # a dataset such as Planetoid holds one graph, with labels for its nodes
         if _is_label_of_graph(data[0]):
             return data
@@ -210,10 +211,10 @@ def _labels(data: Data, task: Task | None) -> Labels:
         raise DataError(
             f"data.y is a {type(data.y).__name__} and no tensor of numbers: give each class a number, counted from 0"
         ) from None
-    if data.get("batch") is not None and _is_other_count(data):
+    if _is_other_count(data):
         raise DataError(
-            f"data.y has the shape {list(y.shape)} for {data.num_nodes} nodes in several graphs: for labels of whole "
-            "graphs, pass the list of these, or torch_geometric.data.Batch.from_data_list of it"
+            f"data.y has the shape {list(y.shape)} for {data.num_nodes} nodes: give each node a label; if whole graphs "
+            "have the labels, pass a list of these, or torch_geometric.data.Batch.from_data_list of it"
         )
     return find_labels(_array(y), task)
 
