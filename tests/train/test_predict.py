@@ -44,4 +44,7 @@ def test_one_graph_is_a_row_of_a_run_of_whole_graphs(tmp_path: Path, capsys: pyt
     ring = Graph(np.array([[0, 1], [1, 0]]), graphs.features[:2], np.array([-1, -1]), (), name="ring")
     predict(run, ring, tmp_path / "out.csv")
     assert [row["graph"] for row in read_csv(tmp_path / "out.csv")] == ["ring"]
-    assert capsys.readouterr().err == f"the classes of 1 graph are in {tmp_path / 'out.csv'}\n"
+    assert (
+        capsys.readouterr().err.splitlines(keepends=True)[-1]
+        == f"the classes of 1 graph are in {tmp_path / 'out.csv'}\n"
+    )

@@ -334,5 +334,5 @@ def test_whole_graphs_are_refused_by_a_run_of_nodes(run: Run, whole: tuple[Run, 
 
 def test_graphs_without_labels_are_nothing_to_learn_from(whole: tuple[Run, list[Data]]) -> None:
     graphs = [Data(x=one.x, edge_index=one.edge_index) for one in whole[1]]
-    with pytest.raises(DataError, match=r"no labels to learn from: give the graphs a label each \(y of Data\)"):
+    with pytest.raises(DataError, match="no labels to learn from: give the graphs a label each, as y of their Data"):
         fit(graphs)
