@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from parts import join, split
 
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_NUMBERS = (b"0", b"-1", b"1e999", b"nan", b"4294967296", b"99999999999999999999", b"1e-320", b"0.5", b"2147483647")
+_NUMBERS = (
+    b"0",
+    b"-1",
+    b"1e999",
+    b"nan",
+    b"4294967296",
+    b"99999999999999999999",
+    b"1e-320",
+    b"0.5",
+    b"2147483647",
+    b"1" + b"0" * 400,
+)
 _VALUES = (b"null", b"true", b'""', b"[]", b"{}", b"[[1]]", b'"\\ud800"', b"1e400", b"-0", b'{"a": 1}', b"NaN")
 _WORDS = (
     *_NUMBERS, *_VALUES, b",", b'"', b"\n", b"\r", b"\x00", b"\xff", b"id", b"label", b"split", b"weight", b"train",
@@ -77,6 +88,18 @@ def _binary_number(data: bytes, rng: random.Random, others: Sequence[bytes]) -> 
     return data[:at] + number.to_bytes(size, "little") + data[at + size :]
 
 
+def _wrap(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
+    """The largest number and then a very small one: the difference wraps around and is positive."""
+    size = rng.choice((4, 8))
+    pair = (2 ** (8 * size - 1) - 1).to_bytes(size, "little") + (3 * 2 ** (8 * size - 2)).to_bytes(size, "little")
+    parts = split(data)
+    name = rng.choice(list(parts)) if parts else ""
+    content = parts.get(name, data)
+    at = size * rng.randint(0, len(content) // size)  # arrays of a file begin at multiples of their sizes
+    content = content[:at] + pair + content[at + 2 * size :]
+    return join(parts | {name: content}) if parts else content
+
+
 def _part(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
     """Drop one of the files, or take it from another input or from another name."""
     parts = split(data)
@@ -105,4 +128,17 @@ def _replace_one(pattern: re.Pattern[bytes], data: bytes, rng: random.Random, ne
     return data[: match.start()] + new + data[match.end() :]
 
 
-_MUTATIONS = (_flip, _overwrite, _insert, _delete, _cut, _repeat, _number, _number, _json_value, _binary_number, _part)
+_MUTATIONS = (
+    _flip,
+    _overwrite,
+    _insert,
+    _delete,
+    _cut,
+    _repeat,
+    _number,
+    _number,
+    _json_value,
+    _binary_number,
+    _wrap,
+    _part,
+)

@@ -83,6 +83,11 @@ def _csr(name: str, matrix: csr_matrix) -> dict[str, np.ndarray]:
     }
 
 
+def _wrapping(entries: int) -> np.ndarray:
+    """Boundaries between 3 rows of a matrix: none of their differences is negative, if they wrap around."""
+    return np.array([0, 2**63 - 1, -(2**62), entries])
+
+
 def npz_seeds() -> dict[str, bytes]:
     adjacency = csr_matrix(np.array([[0, 1, 0], [1, 0, 1], [0, 0, 1]], dtype=np.float32))
     weighted = csr_matrix(np.array([[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]]))
@@ -99,6 +104,9 @@ def npz_seeds() -> dict[str, bytes]:
         "empty": _csr("adj", csr_matrix((0, 0))) | {"attr_matrix": np.zeros((0, 2))},
         "big-endian": _csr("adj", weighted) | {"attr_matrix": np.eye(3, dtype=">f8"), "labels": np.zeros(3, ">i2")},
     }
+    for part in ("adj", "attr"):
+        entries = len(graphs["sparse"][f"{part}_indices"])
+        graphs[f"wrapping-{part}"] = graphs["sparse"] | {f"{part}_indptr": _wrapping(entries)}
     seeds = {name: join({key: _npy(array) for key, array in arrays.items()}) for name, arrays in graphs.items()}
     for name in ("sparse", "dense"):
         file = io.BytesIO()
@@ -132,6 +140,8 @@ def planetoid_seeds() -> dict[str, bytes]:
     for protocol in (0, 2, 4):
         files = {name: _pickled(value, protocol) for name, value in content.items()}
         seeds[f"protocol-{protocol}"] = join(files | {"test.index": b"3\n"})
+    allx.indptr, allx.indices = _wrapping(allx.nnz), allx.indices.astype(np.int64)
+    seeds["wrapping"] = join(files | {"allx": _pickled(allx, protocol), "test.index": b"3\n"})
     return seeds
 
 

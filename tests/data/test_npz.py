@@ -121,6 +121,10 @@ def test_pickled_names_are_ignored(path: Path) -> None:
     assert graph.class_names == ("0", "1")
 
 
+# None of its differences is negative, if they wrap around.
+WRAPPING = [0, 2**63 - 1, -(2**63), -1, 4]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -136,6 +140,9 @@ def test_pickled_names_are_ignored(path: Path) -> None:
         ({"adj_indptr": np.array([0, 3, 2, 4, 4])}, "adj_indptr must rise"),
         ({"adj_indptr": np.array([0, 2, 3, 4, 2**62])}, "adj_indptr must rise"),
         ({"adj_indptr": np.array([1, 2, 3, 4, 4])}, "adj_indptr must rise"),
+        ({"adj_indptr": np.array(WRAPPING)}, "adj_indptr must rise"),
+        ({"attr_indptr": np.array(WRAPPING)}, "attr_indptr must rise"),
+        ({"adj_indptr": np.array([0, 2**63, 1, 2, 4], np.uint64)}, "adj_indptr must rise"),
         ({"adj_indptr": np.array([0, 4])}, "adj_indptr must have 5 entries"),
         ({"adj_shape": np.array([10**12, 10**12])}, "adj_shape must be two sizes below"),
         ({"adj_shape": np.array([-4, 4])}, "adj_shape must be two sizes"),

@@ -138,11 +138,17 @@ def _matrix(**changes: Any) -> csr_matrix:
     return matrix
 
 
+def _wrapping() -> csr_matrix:
+    """None of the differences of its indptr is negative, if they wrap around."""
+    return _matrix(indptr=np.array([0, 2**63 - 1, -(2**62), 3]), indices=np.array([0, 1, 2]))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"allx": _matrix(indices=np.array([0, 1, 9], np.int32))}, "matrix_indices must lie in 0..2, got 9"),
         ({"allx": _matrix(indptr=np.array([0, 3, 1, 3], np.int32))}, "matrix_indptr must rise"),
+        ({"allx": _wrapping()}, "matrix_indptr must rise"),
         ({"allx": _matrix(_shape=(2**31 - 1, 3))}, "matrix_indptr must have 2147483648 entries"),
         ({"allx": _matrix(_shape=(2**40, 3))}, r"the operation b'.x8a' at byte"),
         ({"allx": _matrix(_shape=(3, 4))}, "4 and 3 features"),

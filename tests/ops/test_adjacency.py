@@ -352,3 +352,10 @@ def test_a_graph_does_not_change() -> None:
 def test_the_constructor_checks_weights(weight: list[float]) -> None:
     with pytest.raises((ValueError, TypeError), match="edge_weight"):
         Adjacency(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.tensor(weight))
+
+
+@pytest.mark.parametrize("size", [0, 1, 8])
+def test_factors_of_another_length_are_refused(size: int) -> None:
+    adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with pytest.raises(ValueError, match=rf"factor has shape \[{size}\], expected \[4\], one per edge"):
+        adj.scaled(torch.ones(size))

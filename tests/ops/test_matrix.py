@@ -1,12 +1,14 @@
 """The sparse matrix by rows and by columns."""
 
+from typing import Any
+
 import pytest
 import scipy.sparse
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from justjump.ops import SparseMatrix, matrix, spmm
+from justjump.ops import Adjacency, SparseMatrix, matrix, spmm
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=20)
 
@@ -82,3 +84,53 @@ def test_indices_are_narrow_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -
     assert (made.rowptr.dtype, made.col.dtype, made.rowptr.is_contiguous()) == (torch.int32, torch.int32, True)
     monkeypatch.setattr(matrix, "INT32_MAX", 4)
     assert SparseMatrix(*arguments).col.dtype == torch.int64
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_a_pointer_whose_differences_wrap_around_is_refused(dtype: torch.dtype) -> None:
+    most = torch.iinfo(dtype).max
+    rowptr, col = torch.tensor([0, most, -most - 1, -1, 3], dtype=dtype), torch.tensor([0, 1, 2], dtype=dtype)
+    assert bool((rowptr.diff() >= 0).all())
+    with pytest.raises(ValueError, match="rowptr must ascend from 0 to the number of entries, 3"):
+        SparseMatrix((4, 4), rowptr, col)
+    with pytest.raises(ValueError, match="rowptr must ascend from 0 to the number of entries, 3"):
+        Adjacency(rowptr, col)
+
+
+@pytest.mark.parametrize(
+    ("row", "col", "weight", "message"),
+    [
+        ([0, 1], [0, 1, 2], None, "row holds 2 numbers and col 3"),
+        ([0, 1, 2], [0], None, "row holds 3 numbers and col 1"),
+        ([0, 1, 2], [0, 1, 2], [1.0] * 9, r"weight has shape \[9\], expected \[3\]"),
+        ([0, 1, 2], [0, 1, 2], [1.0] * 2, r"weight has shape \[2\], expected \[3\]"),
+        ([0.9, 1, 2], [0, 1, 2], None, "row is torch.float32 of shape .*, expected a vector of integers"),
+        ([0, 1, 2], [[0, 1, 2]], None, "col is torch.int64 of shape .*, expected a vector of integers"),
+    ],
+)
+def test_entries_that_do_not_fit_are_refused(row: Any, col: Any, weight: Any, message: str) -> None:
+    values = None if weight is None else torch.tensor(weight)
+    with pytest.raises(ValueError, match=message):
+        SparseMatrix.from_entries((3, 3), torch.tensor(row), torch.tensor(col), values)
+
+
+def test_arguments_of_another_type_are_refused() -> None:
+    row = torch.tensor([0])
+    with pytest.raises(TypeError, match="row is of type list, expected a tensor"):
+        SparseMatrix.from_entries((3, 3), [0], row)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="weight is of type list, expected a tensor"):
+        SparseMatrix.from_entries((3, 3), row, row, [1.0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rowptr is of type list, expected a tensor"):
+        Adjacency([0, 1], [0])  # type: ignore[arg-type]
+    for shape in ((1, 2.5), (1, -1), (1,), (1, 2**64)):
+        with pytest.raises(ValueError, match="expected two numbers of rows and columns"):
+            SparseMatrix(shape, torch.tensor([0, 0]), row[:0])  # type: ignore[arg-type]
+
+
+def test_columns_ascend_in_a_matrix_of_any_width() -> None:
+    col = torch.tensor([2**61, 5, 7, 6])
+    made = SparseMatrix.from_entries((5, 2**62), torch.tensor([4, 4, 0, 1]), col, torch.arange(4.0))
+    assert made.rowptr.tolist() == [0, 1, 2, 2, 2, 4]
+    assert made.col.tolist() == [7, 6, 5, 2**61]
+    assert made.weight is not None
+    assert made.weight.tolist() == [2, 3, 1, 0]

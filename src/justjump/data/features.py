@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from justjump.matrices import checked_scipy
+
 from .columns import Table
 from .errors import DataError, short
 from .sparse import canonical
@@ -54,8 +56,7 @@ def in_order(
 
 def _checked_matrix(features: Any, names: Sequence[str] | None) -> csr_matrix:
     try:
-        if hasattr(features, "check_format"):  # scipy does not check the compressed formats when it makes them
-            features.check_format(full_check=True)
+        features = checked_scipy(features)
     except ValueError as error:
         raise DataError(f"features are not a valid sparse matrix: {error}") from error
     checked = canonical(features.tocsr())

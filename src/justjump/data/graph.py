@@ -314,7 +314,7 @@ def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:
 
 def _checked_batch(batch: Any, num_nodes: int, num_graphs: int) -> np.ndarray:
     checked = integers(batch, "batch")
-    if checked.shape != (num_nodes,) or (np.diff(checked) < 0).any():
+    if checked.shape != (num_nodes,) or (checked[1:] < checked[:-1]).any():
         raise DataError(f"batch must be {num_nodes} numbers of graphs in ascending order, got shape {checked.shape}")
     check_range(checked, 0, num_graphs, "batch", f"there are labels for {num_graphs} graphs")
     return checked

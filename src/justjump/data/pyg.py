@@ -11,6 +11,7 @@ import torch
 from scipy.sparse import coo_matrix
 from torch_geometric.data import Batch, Data, Dataset, HeteroData
 
+from justjump.matrices import check_tensor
 from justjump.warn import warn
 
 from .columns import Table
@@ -147,6 +148,12 @@ def _coo(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     if not isinstance(matrix, torch.Tensor):
         row, column, value = matrix.coo()
     else:
+        try:
+            check_tensor(matrix)
+        except ValueError as error:
+            raise DataError(
+                f"data holds a sparse tensor that is none: {error}; make it with check_invariants=True"
+            ) from error
         matrix = matrix.detach().to_sparse(layout=torch.sparse_coo).coalesce()
         (row, column), value = matrix.indices(), matrix.values()
     return _array(row), _array(column), None if value is None else _array(value)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from justjump.matrices import ascends
+
 from .errors import DataError, short
 
 if TYPE_CHECKING:
@@ -80,9 +82,7 @@ def check_form(
 
 def check_steps(indptr: np.ndarray, entries: int, what: str) -> None:
     """Raise a `DataError` unless the boundaries between the rows of a CSR matrix fit the number of its entries."""
-    # Differences of uint64 would wrap around. A value beyond int64 becomes negative here and is caught.
-    indptr = indptr.astype(np.int64)
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != entries:
+    if not ascends(indptr) or indptr[-1] != entries:
         raise DataError(
             f"{what}_indptr must rise from 0 to the number of entries, got {indptr[0]} to {indptr[-1]} for {entries} "
             "indices"

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from justjump.matrices import check_tensor
 from justjump.ops import Sample, SparseMatrix
 
 # What the sample says itself.
@@ -66,6 +67,7 @@ def _is_sparse(value: Any) -> bool:
 
 
 def _by_rows(x: Tensor) -> SparseMatrix:
+    check_tensor(x)
     coo = x.detach().cpu().to_sparse(layout=torch.sparse_coo).coalesce()
     row, col = coo.indices()
     return SparseMatrix.from_entries((x.size(0), x.size(1)), row, col, coo.values())

@@ -41,7 +41,7 @@ class Adjacency(SparseMatrix):
     traced = False
 
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
-        nodes = rowptr.numel() - 1
+        nodes = max(rowptr.numel() - 1, 0) if isinstance(rowptr, Tensor) else 0
         super().__init__((nodes, nodes), rowptr, col, weight)
         if weight is not None:
             check_weight(weight, self.num_edges)
@@ -247,6 +247,8 @@ class Adjacency(SparseMatrix):
 
     def scaled(self, factor: Tensor) -> Adjacency:
         """The same edges with their weights times ``factor`` ``[E]``, in CSR order."""
+        if factor.shape != (self.num_edges,):
+            raise ValueError(f"factor has shape {list(factor.shape)}, expected [{self.num_edges}], one per edge")
         return self._with_weight(factor if self.weight is None else self.weight * factor, self.aggregate)
 
     def toward(self, nodes: Tensor | Sequence[int]) -> Adjacency:

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from justjump.matrices import check_tensor, checked_scipy
 from justjump.ops.matrix import sort_entries
+from justjump.ops.operation import is_traced
 
 
 @dataclass(eq=False)
@@ -71,13 +73,15 @@ def same_values(saved: Tensor, now: Tensor) -> bool:
 def edges_of_matrix(adj_t: Any) -> tuple[Tensor, Tensor | None, int]:
     """``edge_index``, weights and N of a square adjacency matrix, row = target: torch, torch_sparse or scipy."""
     if isinstance(adj_t, Tensor):
+        if not is_traced(adj_t) and not adj_t.is_meta:
+            check_tensor(adj_t)
         coo = adj_t.to_sparse().coalesce()
         (target, source), value, shape = coo.indices(), coo.values(), tuple(coo.shape)
     elif hasattr(adj_t, "sparse_sizes"):  # torch_sparse.SparseTensor
         target, source, value = adj_t.coo()
         shape = tuple(adj_t.sparse_sizes())
     elif hasattr(adj_t, "tocoo"):  # scipy
-        coo = adj_t.tocoo()
+        coo = checked_scipy(adj_t).tocoo()
         target, source = torch.as_tensor(coo.row).long(), torch.as_tensor(coo.col).long()
         value, shape = torch.as_tensor(coo.data), tuple(coo.shape)
     else:

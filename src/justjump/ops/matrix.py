@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from justjump.matrices import checked_scipy
 from justjump.ops.operation import is_traced
 from justjump.ops.segments import edge_targets
 
-INT32_MAX = 2**31 - 1
+INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
 Made = TypeVar("Made")
 
 
@@ -36,8 +38,10 @@ class SparseMatrix:
     _structure: dict[str, Any]
 
     def __init__(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:
-        _check_csr(shape, rowptr, col, weight)
-        self._set(shape, rowptr.clone(), col.clone(), weight)  # what is checked must not change any more
+        check_csr(shape, rowptr, col, weight)
+        self._set(
+            (int(shape[0]), int(shape[1])), rowptr.clone(), col.clone(), weight
+        )  # what is checked must not change any more
 
     def _set(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
         """Take indices that are known to be right."""
@@ -53,18 +57,23 @@ class SparseMatrix:
         cls, shape: tuple[int, int], row: Tensor, col: Tensor, weight: Tensor | None = None
     ) -> SparseMatrix:
         """From the entries in any order; two entries at one place stay two entries."""
+        _check_shape(shape)
         for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
+            _check_index(name, index)
             check_range(name, index, size)
+        if len(row) != len(col):
+            raise ValueError(f"row holds {len(row)} numbers and col {len(col)}, expected one of each per entry")
+        _check_weight(weight, col)
         rowptr, order = sort_entries(shape, row, col)
         matrix = SparseMatrix.__new__(SparseMatrix)
-        matrix._set(shape, rowptr, col[order], None if weight is None else weight[order])
+        matrix._set((int(shape[0]), int(shape[1])), rowptr, col[order], None if weight is None else weight[order])
         return matrix
 
     @classmethod
     @torch.inference_mode(False)
     def from_scipy(cls, matrix: Any) -> SparseMatrix:
         """From a scipy sparse matrix, its values as float32 (float64 stays)."""
-        coo = matrix.tocoo()
+        coo = checked_scipy(matrix).tocoo()
         weight = torch.as_tensor(coo.data)
         if weight.dtype != torch.float64:
             weight = weight.float()
@@ -176,7 +185,11 @@ class SparseMatrix:
 def sort_entries(shape: tuple[int, int], row: Tensor, col: Tensor) -> tuple[Tensor, Tensor]:
     """CSR pointer ``[R + 1]`` and order ``[E]`` of entries: the same for every order of distinct ones."""
     row, col = row.long(), col.long()
-    return pointer(row, shape[0]), torch.argsort(row * shape[1] + col, stable=True)
+    rowptr = pointer(row, shape[0])
+    if shape[0] * shape[1] <= INT64_MAX:
+        return rowptr, torch.argsort(row * shape[1] + col, stable=True)
+    order = torch.argsort(col, stable=True)  # the number of a place would wrap around
+    return rowptr, order[torch.argsort(row[order], stable=True)]
 
 
 def pointer(index: Tensor, size: int) -> Tensor:
@@ -192,14 +205,35 @@ def check_range(name: str, index: Tensor, size: int) -> None:
         raise ValueError(f"{name} holds {low if low < 0 else high}, expected numbers from 0 to {size - 1}")
 
 
-def _check_csr(shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
-    for name, index in (("rowptr", rowptr), ("col", col)):
-        if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
-            raise ValueError(f"{name} is {index.dtype} of shape {list(index.shape)}, expected a vector of integers")
-    if rowptr.numel() != shape[0] + 1 or not rowptr.numel():
+def check_csr(shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
+    """Raise TypeError or ValueError unless these are the indices of a matrix by rows, and its weights."""
+    _check_index("rowptr", rowptr)
+    _check_index("col", col)
+    _check_shape(shape)
+    if rowptr.numel() != shape[0] + 1:
         raise ValueError(f"rowptr holds {rowptr.numel()} numbers, expected one per row and one more")
-    if int(rowptr[0]) != 0 or int(rowptr[-1]) != col.numel() or bool((rowptr.diff() < 0).any()):
+    # Differences could wrap around: neighbours are compared.
+    falls = bool((rowptr[1:] < rowptr[:-1]).any())
+    if falls or int(rowptr[0]) != 0 or int(rowptr[-1]) != col.numel():
         raise ValueError(f"rowptr must ascend from 0 to the number of entries, {col.numel()}")
     check_range("col", col, shape[1])
+    _check_weight(weight, col)
+
+
+def _check_shape(shape: tuple[int, int]) -> None:
+    if len(shape) != 2 or not all(isinstance(size, Integral) and 0 <= size <= INT64_MAX for size in shape):
+        raise ValueError(f"shape is {tuple(shape)}, expected two numbers of rows and columns, 0 or more")
+
+
+def _check_index(name: str, index: Tensor) -> None:
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{name} is of type {type(index).__name__}, expected a tensor: torch.tensor({name})")
+    if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"{name} is {index.dtype} of shape {list(index.shape)}, expected a vector of integers")
+
+
+def _check_weight(weight: Tensor | None, col: Tensor) -> None:
+    if weight is not None and not isinstance(weight, Tensor):
+        raise TypeError(f"weight is of type {type(weight).__name__}, expected a tensor or None")
     if weight is not None and weight.shape != col.shape:
         raise ValueError(f"weight has shape {list(weight.shape)}, expected [{col.numel()}], one per entry")
