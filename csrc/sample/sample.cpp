@@ -1,6 +1,7 @@
 #include "sample/sample.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "common/parallel.h"
@@ -109,6 +110,7 @@ template <class I>
 void check(const SampleHop<I>& a, const Rows<I>& rows, int64_t n) {
     const int64_t edges = a.edge.width;
     require(a.fanout >= -1, "fanout must be at least 0, or -1 for all");
+    require(a.fanout < std::numeric_limits<int64_t>::max(), "fanout leaves no room for a self-loop");
     require(0 <= a.first && a.first <= a.last, "first and last are no range of nodes");
     require(a.nodes.width >= a.last, "last is beyond the nodes");
     require(a.nodes.width - a.last >= std::min(edges, n), "nodes has no room for all sources");
@@ -119,8 +121,11 @@ void check(const SampleHop<I>& a, const Rows<I>& rows, int64_t n) {
     expect(a.local, "local", 1, edges);
     expect(a.found, "found", 1, 1);
     expect_pointer(a.ptr, "ptr", a.last - a.first, edges, true);
-    for (int64_t i = 0; i < a.last - a.first; ++i)
-        require(a.ptr[i + 1] - a.ptr[i] == rows.count(a.nodes.data[a.first + i]), "ptr does not fit the fanout");
+    for (int64_t i = 0; i < a.last - a.first; ++i) {
+        const int64_t begin = a.ptr[i], end = a.ptr[i + 1];
+        require(0 <= begin && begin <= end && end <= edges, "ptr does not ascend to the number of edges");  // no wrap
+        require(end - begin == rows.count(a.nodes.data[a.first + i]), "ptr does not fit the fanout");
+    }
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 """The graphs of the layers of a mini-batch."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from helpers import assert_same, random_graph
-from justjump.ops import Adjacency, Hops, Sampler
+from justjump.ops import Adjacency, Hops, Sample, Sampler
 
 
 def _graph(weighted: bool = True) -> Adjacency:
@@ -69,3 +71,33 @@ def test_a_graph_without_weights_is_refused() -> None:
     adj = Adjacency.build(random_graph(9, 20), num_nodes=9).with_self_loops()
     with pytest.raises(ValueError, match="is not normalised"):
         Hops(adj, Sampler(adj, [1], keep_loops=True)(torch.tensor([0])))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"col": [-1]}, "col holds -1"),
+        ({"col": [10**9]}, "col holds 1000000000"),
+        ({"rowptr": [0, 200_000]}, "rowptr must ascend"),
+        ({"rowptr": [0, 1, 1]}, "rowptr holds 3 numbers"),
+        ({"edge": [-1]}, "edge holds -1"),
+        ({"edge": [0, 1]}, "do not fit each other"),
+        ({"nodes": [0, 50]}, "nodes holds 50"),
+        ({"nodes": [0]}, "do not fit each other"),
+        ({"num_nodes": [1]}, "rowptr holds 2 numbers"),
+        ({"num_nodes": [1, 3]}, "do not fit each other"),
+    ],
+)
+def test_a_sample_that_nobody_drew_is_refused(change: dict[str, list[int]], message: str) -> None:
+    fields = {"nodes": [0, 1], "rowptr": [0, 1], "col": [0], "edge": [0], "num_nodes": [1, 1], "num_edges": [1]}
+    values = {name: torch.tensor(x) if "num" not in name else x for name, x in (fields | change).items()}
+    with pytest.raises(ValueError, match=message):
+        Hops(_graph(), Sample(**values))  # type: ignore[arg-type]
+
+
+def test_a_layer_reads_no_node_of_a_later_hop() -> None:
+    sample = Sampler(_graph(), [2, 2], keep_loops=True)(torch.arange(3))
+    col = sample.col.clone()
+    col[0] = len(sample.nodes) - 1
+    with pytest.raises(ValueError, match="col holds"):
+        Hops(_graph(), replace(sample, col=col))

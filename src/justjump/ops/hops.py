@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
 
 from justjump.ops.adjacency import Adjacency
+from justjump.ops.matrix import check_csr, check_range
 from justjump.ops.sample import Sample
 
 
@@ -39,6 +40,7 @@ class Hops:
         if adj.aggregate is None or adj.weight is None:
             raise ValueError(f"{adj} is not normalised: call with_self_loops().normalized() before sampling")
         self.sizes = list(accumulate(sample.num_nodes))  # nodes within 0 .. T hops
+        _check(adj, sample, self.sizes)
         self.aggregate = adj.aggregate
         self.rowptr, self.col = sample.rowptr, sample.col
         self.weight = adj.weight[sample.edge] * _scale(adj, sample)
@@ -88,6 +90,21 @@ class Hops:
 
     def __repr__(self) -> str:
         return f"Hops(nodes={self.sizes}, edges={[adj.num_edges for adj in self]})"
+
+
+def _check(adj: Adjacency, sample: Sample, sizes: list[int]) -> None:
+    """Raise ValueError unless the indices of a sample, which anyone can make, fit each other and the graph."""
+    targets, edges = sizes[-2] if len(sizes) > 1 else 0, len(sample.edge)
+    check_csr((targets, len(sample.nodes)), sample.rowptr, sample.col, None)
+    if len(sizes) < 2 or min(sample.num_nodes) < 0 or sizes[-1] != len(sample.nodes) or edges != len(sample.col):
+        raise ValueError(
+            f"the sample has num_nodes={sample.num_nodes}, {len(sample.nodes)} nodes, {len(sample.col)} columns and "
+            f"{edges} edges, which do not fit each other: take one that a Sampler draws"
+        )
+    check_range("nodes", sample.nodes, adj.num_nodes)
+    check_range("edge", sample.edge, adj.num_edges)
+    for inner, outer in pairwise(sizes):
+        check_range("col", sample.col[: int(sample.rowptr[inner])], outer)
 
 
 def _scale(adj: Adjacency, sample: Sample) -> Tensor:

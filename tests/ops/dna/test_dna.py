@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dna_case import PATHS, PYTORCH_PATHS, DnaCase, Path
-from justjump.ops import blocks, matrix, native, plan
+from justjump import ops
+from justjump.ops import Adjacency, blocks, matrix, native, plan
 from justjump.ops.plan import Form
-from specification import DROPOUTS, DTYPES, GRAPHS, graph, graphs
+from specification import DROPOUTS, DTYPES, GRAPHS, graph, graphs, switch_kernels_off
 
 FOLDED, SEPARATE = DnaCase(groups=8), DnaCase(groups=2)
 # heads, channels per head, groups: heads that fill no vector, one, or several; groups within a head and across heads
@@ -157,3 +158,15 @@ def test_any_layer(isa: str, case: DnaCase, path: Path) -> None:
 @given(case=any_case(), path=st.sampled_from(PYTORCH_PATHS))
 def test_any_layer_by_pytorch(case: DnaCase, path: Path) -> None:
     case.check(path)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_a_graph_without_weights_is_refused(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:
+        switch_kernels_off(monkeypatch)
+    adj = Adjacency.build(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    square = torch.ones(2, 2, 2)
+    with pytest.raises(ValueError, match=r"has no weights: call with_self_loops\(\)\.normalized\(\)"):
+        ops.dna_conv(
+            ops.History(torch.ones(3, 2, 4)), ops.Projections(square, None, square, None, square, None), adj, 2
+        )

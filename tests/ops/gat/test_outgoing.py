@@ -74,3 +74,12 @@ def test_a_part_of_a_graph_is_refused() -> None:
     part = Adjacency._trusted((2, 6), graph.rowptr[:3], graph.col[: int(graph.rowptr[2])])
     with pytest.raises(ValueError, match="needs all edges of the graph: leave out mini-batches"):
         ops.outgoing_attention(torch.ones(6, 1, 1), torch.ones(6, 1), torch.ones(2, 1), part)
+
+
+@pytest.mark.parametrize("rows", [(4, 2), (9, 2), (6, 3), (6, 2, 1)])
+def test_scores_of_another_shape_are_refused(rows: tuple[int, ...]) -> None:
+    graph = Adjacency.build(random_graph(6, 30), num_nodes=6)
+    value, score, wrong = torch.ones(6, 2, 3), torch.ones(6, 2), torch.ones(rows)
+    for name, scores in (("score_source", (wrong, score)), ("score_target", (score, wrong))):
+        with pytest.raises(ValueError, match=rf"{name} has shape \[.*\], expected \[6, heads\]"):
+            ops.outgoing_attention(value, *scores, graph)

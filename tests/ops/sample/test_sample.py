@@ -172,6 +172,8 @@ def test_a_sampler_can_be_sent_to_another_process() -> None:
         (torch.tensor([0]), [2, -2], "holds -2: a number of neighbours is 0 or more, or -1"),
         (torch.tensor([0]), [True], "holds True"),
         (torch.tensor([0]), [1.5], "holds 1.5"),
+        (torch.tensor([0]), [10**30], "holds 1e\\+30, expected at most 2147483647: -1 takes all"),
+        (torch.tensor([0]), [2**62], "expected at most 2147483647"),
     ],
 )
 def test_what_does_not_fit_is_refused(nodes: Tensor, fanout: list[int], message: str) -> None:
@@ -199,6 +201,7 @@ def test_parts_and_loops_are_checked() -> None:
         ({"local": torch.zeros(2, dtype=torch.int32)}, "local has shape"),
         ({"found": torch.zeros(2, dtype=torch.int32)}, "found has shape"),
         ({"fanout": 1}, "ptr does not fit the fanout"),
+        ({"fanout": 2**63 - 1}, "fanout leaves no room"),
         ({"fanout": -5}, "fanout must be at least 0"),
         ({"threads": 0}, "threads must be at least 1"),
     ],
@@ -216,6 +219,20 @@ def test_sizes_that_do_not_fit_are_refused(changed: dict[str, object], message: 
         native.run("SampleHop", torch.int32, **{**fields, **changed})
     native.run("SampleHop", torch.int32, **fields)
     assert int(fields["found"]) == 4
+
+
+@needs_kernels
+def test_a_pointer_whose_differences_wrap_around_is_refused() -> None:
+    rowptr, col = torch.tensor([0, 1, 2, 3, 4], dtype=torch.int32), torch.tensor([0, 1, 2, 3], dtype=torch.int32)
+    fields = {name: torch.zeros(0, dtype=torch.int32) for name in ("edge", "local")}
+    ptr = torch.tensor([0, 2**62, -(2**63), -(2**62), 0])
+    with pytest.raises(ValueError, match="ptr does not ascend"):  # four times 2^62 is 2^64, which is 0
+        native.run(
+            "SampleHop", torch.int32, rowptr=native.index("rowptr", rowptr), col=native.index("col", col),
+            ptr=native.index("ptr", ptr), first=0, last=4, fanout=2**62,
+            replace=True, nodes=torch.arange(4, dtype=torch.int32), place=torch.arange(4, dtype=torch.int32),
+            found=torch.zeros(1, dtype=torch.int32), **fields,
+        )  # fmt: skip
 
 
 @needs_kernels

@@ -40,7 +40,8 @@ def dna_conv(
         layout: of these rows
     """
     weight = adj.weight
-    assert weight is not None
+    if weight is None:
+        raise ValueError(f"{adj} has no weights: call with_self_loops().normalized() of the graph before")
     if attended[0].dtype != projections.query.dtype:
         expected = projections.query.dtype
         raise TypeError(f"x has dtype {attended[0].dtype}, but the layer has {expected}: convert one of them")

@@ -41,7 +41,8 @@ def dna_conv(
 
 def dna_attention(query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dropout_p: float, seed: Tensor) -> Tensor:
     """:func:`reference.dna_attention` in blocks of edges. ``[N, H, C], [M, T, H, C] x 2 -> [N, H, C]``"""
-    assert adj.weight is not None
+    if adj.weight is None:
+        raise ValueError(f"{adj} has no weights: call with_self_loops().normalized() of the graph before")
     out = torch.zeros_like(query)
     if adj.traced or is_transformed():  # blocks would become part of the program; transforms know no checkpoints
         message = _messages(query, key, value, adj.target, adj.col, adj.weight, dropout_p, seed, 0)

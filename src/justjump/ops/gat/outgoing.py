@@ -32,6 +32,10 @@ def outgoing_attention(
     """
     if adj.shape[0] != adj.shape[1]:
         raise ValueError("softmax='outgoing' needs all edges of the graph: leave out mini-batches")
+    for name, x in (("value", value), ("score_source", score_source), ("score_target", score_target)):
+        if x.dim() != (3 if name == "value" else 2) or x.shape[:2] != (adj.num_nodes, value.size(1)):
+            expected = f"[{adj.num_nodes}, heads{', channels' if name == 'value' else ''}]"
+            raise ValueError(f"{name} has shape {list(x.shape)}, expected {expected} with the same heads for a {adj}")
     source, target = adj.col.long(), adj.target.long()
     score = F.leaky_relu(score_source.index_select(0, source) + score_target.index_select(0, target), negative_slope)
     top = score.new_full(score_source.shape, -math.inf)

@@ -13,6 +13,7 @@ from torch.utils.data import get_worker_info
 from justjump.ops import native as kernels
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.edge_index import check_nodes
+from justjump.ops.matrix import INT32_MAX
 from justjump.ops.sample import native, reference
 from justjump.ops.sample.reference import absorb
 
@@ -112,6 +113,8 @@ def check_fanout(fanout: Sequence[int], name: str = "fanout") -> list[int]:
             raise ValueError(
                 f"{name}={list(fanout)} holds {size!r}: a number of neighbours is 0 or more, or -1 for all"
             )
+        if size > INT32_MAX:  # with replacement, the number of edges could wrap around
+            raise ValueError(f"{name} holds {size:.3g}, expected at most {INT32_MAX}: -1 takes all neighbours")
     return [int(size) for size in fanout]
 
 
