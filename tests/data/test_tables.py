@@ -179,6 +179,17 @@ def test_time_grows_with_size_not_its_square(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 10  # about half a second; quadratic work takes minutes
 
 
+@pytest.mark.parametrize("last", ["1", "red"])
+def test_time_grows_with_columns_not_their_square(tmp_path: Path, last: str) -> None:
+    count = 60_000
+    header = ",".join(["id", "label", *(f"c{i}" for i in range(count))])
+    cells = "0," * (count - 1)
+    start = time.perf_counter()
+    graph = _read(tmp_path, f"{header}\na,x,{cells}{last}\nb,y,{cells}{last}\n", "source,target\na,b\n")
+    assert graph.num_features == count
+    assert time.perf_counter() - start < 10  # at most two seconds; quadratic work takes half a minute
+
+
 def test_numbers_of_any_length(tmp_path: Path) -> None:
     long = "1" + "0" * 5000
     labels = ["2", long, "10", "010", "0", "9" * 4999]

@@ -175,8 +175,9 @@ class Table:
         """The rows of several tables with the same columns, one after another."""
         first = tables[0]
         columns = []
+        places = [{column.name: column for column in table.columns} for table in tables]
         for name in first.names:
-            parts = [table[name] if name in table.names else None for table in tables]
+            parts = [place.get(name) for place in places]
             if any(part is None for part in parts):
                 raise DataError(f"not all tables have the column {short(name)!r}")
             columns.append(_joined([part for part in parts if part is not None]))

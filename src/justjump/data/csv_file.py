@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import DataError, short
@@ -26,12 +26,17 @@ class CsvFile:
                     f"{path}, line 1: there is no column {column!r} in {short(','.join(self.columns))!r}: the first "
                     f"line must name the columns {','.join(required)},... separated by commas"
                 )
+        self._place = {column: position for position, column in enumerate(self.columns)}
         twice, count = Counter(self.columns).most_common(1)[0]
         if count > 1:
             raise DataError(f"{path}, line 1: there are two columns {short(twice)!r}: rename one of them")
 
     def position(self, column: str | None) -> int | None:
-        return self.columns.index(column) if column is not None and column in self.columns else None
+        return None if column is None else self._place.get(column)
+
+    def positions(self, columns: Iterable[str]) -> list[int]:
+        """The positions of columns that are there."""
+        return [self._place[column] for column in columns]
 
     def error(self, line: int, problem: str) -> DataError:
         return DataError(f"{self.path}, line {line}: {problem}")

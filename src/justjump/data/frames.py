@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,7 +37,8 @@ def nodes_of_frame(
     identity = identity or ("id" if "id" in columns else None)
     split = split or ("split" if "split" in columns else None)
     labels = choose_labels(list(columns), label, where)
-    chosen = [column for column in columns if column not in (identity, split, *(labels or []))]
+    others = {identity, split, *(labels or [])}
+    chosen = [column for column in columns if column not in others]
     made = {column: column_of(column, columns[column]) for column in chosen}
     if labels is None:
         is_text = {name: column is None or column.kind in ("category", "boolean") for name, column in made.items()}
@@ -126,7 +128,7 @@ def _names(frame: Any, where: str) -> dict[str, Any]:
     except AttributeError:
         raise TypeError(f"{where} must be a pandas DataFrame, got {type(frame).__name__}") from None
     if len(columns) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{where} has two columns {short(twice)!r}: rename one of them")
     return columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -92,8 +93,8 @@ def check_labels(labels: Labels, count: int) -> Labels:
     if task not in TASKS:
         raise DataError(f"task={task!r} is unknown: choose one of {', '.join(TASKS)}")
     if len(set(names)) != len(names):
-        twice = max(names, key=names.count)
-        raise DataError(f"all class_names must differ, but {short(twice)!r} is there {names.count(twice)} times")
+        twice, count = Counter(names).most_common(1)[0]
+        raise DataError(f"all class_names must differ, but {short(twice)!r} is there {count} times")
     if task == "multiclass":
         if values.shape != (count,):
             raise DataError(f"labels must have shape [{count}], one for each, got {list(values.shape)}")

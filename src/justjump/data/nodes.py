@@ -110,9 +110,9 @@ def choose_labels(columns: Sequence[str], wanted: str | Sequence[str] | None, wh
     """The columns with the labels, as far as their names say; None if their values must decide."""
     if wanted is None:
         return ["label"] if "label" in columns else None if any(map(is_likely, columns)) else []
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    names, there = [wanted] if isinstance(wanted, str) else list(wanted), set(columns)
     for name in names:
-        if name in ("id", "split") or name not in columns:
+        if name in ("id", "split") or name not in there:
             others = ", ".join(column for column in columns if column not in ("id", "split"))
             raise NoColumnError(f"{where} has no column {short(name)!r} for the label: choose from {short(others)}")
     return names

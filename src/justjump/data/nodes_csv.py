@@ -58,16 +58,17 @@ def read_nodes_csv(paths: Sequence[Path], label: str | Sequence[str] | None = No
 def _feature_columns(files: Sequence[CsvFile], labels: Sequence[str]) -> list[str]:
     """The columns of features of the first file; the others must have the same, in any order."""
     first, *others = files
-    chosen = [column for column in first.columns if column not in (*_RESERVED, *labels)]
+    besides = {*_RESERVED, *labels}
+    chosen = [column for column in first.columns if column not in besides]
     if not chosen:
         raise DataError(
             f"{first.path}, line 1: there is no column of features besides {','.join(first.columns)}: add at least one"
         )
     for file in others:
-        own = [column for column in file.columns if column not in (*_RESERVED, *labels)]
+        own, wanted = {column: None for column in file.columns if column not in besides}, set(chosen)
         for column in (*own, *chosen):
-            if column not in chosen or column not in own:
-                here, there = (first, file) if column in chosen else (file, first)
+            if column not in wanted or column not in own:
+                here, there = (first, file) if column in wanted else (file, first)
                 raise file.error(
                     1, f"the column {short(column)!r} is in {here.path}, but not in {there.path}: all graphs need it"
                 )
@@ -81,7 +82,8 @@ def _sniff(files: Sequence[CsvFile], columns: Sequence[str]) -> tuple[dict[str, 
     sniffers = {column: CellSniffer() for column in columns}
     places: _Places = []
     for file in files:
-        watched = [(file.columns.index(column), sniffer.add) for column, sniffer in sniffers.items()]
+        adders = [sniffer.add for sniffer in sniffers.values()]
+        watched = list(zip(file.positions(sniffers), adders, strict=True))
         lines = array("q")
         for line, row in file:
             lines.append(line)
@@ -112,9 +114,8 @@ class _Features(Protocol):
 
 def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
     identity, split = file.position("id"), file.position("split")
-    labels = [column for column in labels if column in file.columns]
-    label = [file.columns.index(column) for column in labels]
-    chosen = [file.columns.index(column) for column in features.columns]
+    labels = [column for column in labels if file.position(column) is not None]
+    label, chosen = file.positions(labels), file.positions(features.columns)
     is_contiguous = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     contiguous = slice(chosen[0], chosen[-1] + 1) if is_contiguous else None
     rows = NodeRows(labels)
@@ -188,7 +189,9 @@ class _Cells:
         self.columns: Sequence[str] = list(kinds)
         kept: dict[str, Kind] = {column: kind for column, kind in kinds.items() if kind != "text"}  # type: ignore[misc]
         self._readers = {column: CellReader(kind) for column, kind in kept.items()}
-        self._places = [(self.columns.index(column), reader.add) for column, reader in self._readers.items()]
+        self._places = [
+            (place, self._readers[column].add) for place, column in enumerate(self.columns) if column in self._readers
+        ]
 
     def add(self, cells: list[str]) -> None:
         for position, add in self._places:

@@ -112,4 +112,5 @@ def columns_of(graph: Graph, names: tuple[str, ...]) -> np.ndarray:
     missing = [name for name in names if name not in graph.class_names]
     if missing:
         raise DataError(f"{graph.name} lacks labels that the model was trained with: {', '.join(missing[:5])}")
-    return graph.labels[:, [graph.class_names.index(name) for name in names]]
+    place = {name: column for column, name in enumerate(graph.class_names)}
+    return graph.labels[:, [place[name] for name in names]]

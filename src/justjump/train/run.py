@@ -156,7 +156,8 @@ class Run(HubMethods):
                     f"{graph.name} has {graph.num_features} features per node, but the model expects {expected}"
                 )
             return graph
-        missing = [name for name in self.feature_names if name not in graph.feature_names]
+        there = set(graph.feature_names)
+        missing = [name for name in self.feature_names if name not in there]
         left_out = graph.features.left_out if isinstance(graph.features, Table) else ()
         if free := [name for name in missing if name in left_out]:
             raise RunError(
