@@ -41,6 +41,7 @@ WITHOUT_A_TEST = {
     "data/recipes.py": "what is done with one column: test_preprocess.py",
     "experiments/orphans.py": "the end of a worker whose parent was killed: test_local.py",
     "train/errors.py": "classes without behaviour",
+    "train/fields.py": "what run.json may hold: test_run.py",
     "train/hub_run.py": "a run for huggingface_hub: test_hub.py",
     "train/saved.py": "the files of a run: test_run.py and test_checkpoint.py",
 }

@@ -179,7 +179,7 @@ def test_time_grows_with_size_not_its_square(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 10  # about half a second; quadratic work takes minutes
 
 
-@pytest.mark.parametrize("last", ["1", "red"])
+@pytest.mark.parametrize("last", ["1", pytest.param("red", marks=pytest.mark.slow)])
 def test_time_grows_with_columns_not_their_square(tmp_path: Path, last: str) -> None:
     count = 60_000
     header = ",".join(["id", "label", *(f"c{i}" for i in range(count))])

@@ -231,6 +231,7 @@ def test_an_unfinished_run_goes_on_whatever_happened_to_its_weights(graph: Graph
 def test_what_killed_processes_left_is_removed(graph: Graph, tmp_path: Path) -> None:
     run = fit(graph, SMALL, SHORT, output=tmp_path)
     leftovers = [".state.safetensors.99999999", "state.safetensors", ".model.safetensors.next"]
+    leftovers.append(".split.safetensors.next")
     for name in leftovers:
         (tmp_path / name).write_bytes(b"half")
     assert same_weights(run, fit(graph, SMALL, SHORT, output=tmp_path))
@@ -241,7 +242,7 @@ def test_what_killed_processes_left_is_removed(graph: Graph, tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
 
 
-@pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "run.json"])
+@pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "split.safetensors", "run.json"])
 def test_a_full_disk_names_the_file_and_what_to_do(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -98,7 +98,7 @@ def change_run_file(folder: Path, change: dict[str, object]) -> None:
 def without_digests(folder: Path) -> None:
     """Make the folder what the version before digests wrote."""
     values = json.loads((folder / "run.json").read_text())
-    del values["weights_sha256"]
+    del values["weights_sha256"], values["split_sha256"]
     (folder / "run.json").write_text(json.dumps(values, indent=2))
 
 
@@ -130,6 +130,10 @@ def test_a_run_file_that_holds_no_run_is_named(run: Run, tmp_path: Path, text: s
         ({"feature_names": ["one"]}, "it names 1 features, but its preprocessing takes 1433"),
         ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number"),
         ({"weights_sha256": 5}, "weights_sha256 is 5"),
+        ({"test_accuracy": 10**400}, "'test_accuracy' holds a whole number of more than 64 bits"),
+        ({"calibration": [[1, 10**400, 3]]}, "'calibration' holds a whole number of more than 64 bits"),
+        ({"class_names": ["a", "\ud800", *"cdefg"]}, "'class_names' holds text that is not Unicode"),
+        ({"notes": ["\udfff"]}, "'notes' holds text that is not Unicode"),
         ({"whole_graphs": "no"}, "whole_graphs is 'no', expected null, true or false"),
         ({"unknown": 5}, "nothing is called 'unknown'"),
     ],
@@ -336,3 +340,24 @@ def test_graphs_without_labels_are_nothing_to_learn_from(whole: tuple[Run, list[
     graphs = [Data(x=one.x, edge_index=one.edge_index) for one in whole[1]]
     with pytest.raises(DataError, match="no labels to learn from: give the graphs a label each, as y of their Data"):
         fit(graphs)
+
+
+def test_every_changed_bit_of_the_split_is_noticed(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path)
+    assert run.split is not None
+    path = tmp_path / "split.safetensors"
+    whole = path.read_bytes()
+    for at in range(0, len(whole), len(whole) // 40):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        with pytest.raises(
+            RunError, match="split.safetensors is damaged or of another run, its SHA-256 is not the one"
+        ):
+            Run.load(tmp_path)
+    path.write_bytes(whole)
+    path.rename(tmp_path / ".split.safetensors.next")  # as a process leaves it that is killed in its last steps
+    found = Run.load(tmp_path).split
+    assert found is not None
+    assert found.test.tolist() == run.split.test.tolist()
+    path.write_bytes(whole)
+    without_digests(tmp_path)
+    assert Run.load(tmp_path).split is not None

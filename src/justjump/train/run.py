@@ -24,7 +24,7 @@ from justjump.train.measures import SCORE, WORDS, Values
 from justjump.train.objective import Objective
 from justjump.train.part import output_of_all
 from justjump.train.protocol import Protocol
-from justjump.train.saved import DIGEST, REMEDY, RUN_FILE
+from justjump.train.saved import DIGESTS, REMEDY, RUN_FILE
 
 _NOT_JSON = ("model", "protocol", "preprocessing", "objective", "split")
 
@@ -172,7 +172,10 @@ class Run(HubMethods):
         return replace(graph, features=features, feature_names=self.feature_names)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``model.safetensors`` and ``run.json``. At every moment, the folder holds the old run or this one."""
+        """Write ``split.safetensors``, ``model.safetensors`` and ``run.json``.
+
+        At every moment, the folder holds the old run or this one.
+        """
         saved.write_run(Path(folder), self.to_dict(), self.model.state_dict(), self.split)
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,12 +196,11 @@ class Run(HubMethods):
         folder = Path(folder)
         values = saved.read_values(folder)
         try:
-            weights = saved.read_weights(folder, values)
+            weights, split = saved.read_weights(folder, values), saved.read_split(folder, values)
         except RunError:
             if saved.read_values(folder) != values:  # another process has just saved it anew
                 return cls.load(folder)
             raise
-        split = saved.read_split(folder, values)
         return cls(model=_network(folder, values, weights), split=split, **_fields(folder, values))
 
 
@@ -220,7 +222,7 @@ def _network(folder: Path, values: dict[str, Any], weights: dict[str, Tensor]) -
 
 def _fields(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run, but for its network, from what JSON keeps of them."""
-    others = ("config", "num_features", "outputs", "estimator", DIGEST)
+    others = ("config", "num_features", "outputs", "estimator", *DIGESTS.values())
     fields = {name: value for name, value in values.items() if name not in others}
     try:
         task, names = values.get("task", "multiclass"), len(values["class_names"])

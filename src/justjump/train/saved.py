@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,124 +14,57 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from justjump.data import DataError, Preprocessing, Split
-from justjump.data.labels import TASKS
 from justjump.data.splits import ROLES
 from justjump.files import FileError, move_file, remove_file, replace_file
 from justjump.train.errors import RunError, first_line
+from justjump.train.fields import FIELDS, LATER, SPLIT_DIGEST, WEIGHTS_DIGEST, unusable
 from justjump.train.measures import measures_of
 
 RUN_FILE = "run.json"
 MODEL_FILE = "model.safetensors"
 SPLIT_FILE = "split.safetensors"
-# New weights wait here until run.json, which names their digest, is written.
-NEXT_FILE = ".model.safetensors.next"
 FORMAT = 2
-DIGEST = "weights_sha256"  # runs that were saved before there were digests do not have it
+# The files with a digest in run.json. New ones wait under another name until run.json is written.
+DIGESTS = {SPLIT_FILE: SPLIT_DIGEST, MODEL_FILE: WEIGHTS_DIGEST}
 REMEDY = "restore the folder from a copy, or delete it and train again"
-
-
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _number_or_none(value: Any) -> bool:
-    return value is None or _number(value)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _rows(value: Any, is_right: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(isinstance(row, list) and all(map(is_right, row)) for row in value)
-
-
-def _measures(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(one, dict) and all(map(_number_or_none, one.values())) for one in value.values()
-    )
-
-
-FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "config": (lambda value: isinstance(value, dict), "an object with the options of the network"),
-    "protocol": (lambda value: isinstance(value, dict), "an object with the options of training"),
-    "num_features": (_whole(1), "a whole number of at least 1"),
-    "graph_name": (_text, "a text"),
-    "class_names": (lambda value: _texts(value) and bool(value), "a list of at least one text"),
-    "feature_names": (lambda value: value is None or _texts(value), "null or a list of texts"),
-    "seed": (_whole(0), "a whole number of at least 0"),
-    "data_hash": (_text, "a text"),
-    "split_sizes": (
-        lambda value: isinstance(value, list) and len(value) == 3 and all(map(_whole(0), value)),
-        "3 sizes",
-    ),
-    "finished": (lambda value: isinstance(value, bool), "true or false"),
-    "epochs": (_whole(0), "a whole number of at least 0"),
-    "best_epoch": (_whole(0), "a whole number of at least 0"),
-    "train_accuracy": (_number_or_none, "null or a number"),
-    "val_accuracy": (_number_or_none, "null or a number"),
-    "test_accuracy": (_number_or_none, "null or a number"),
-    "val_loss": (_number_or_none, "null or a number"),
-    "seconds": (_number, "a number"),
-}
-
-
-# Fields that runs of older versions do not have.
-LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
-    DIGEST: (_text, "a text"),
-    "task": (lambda value: value in TASKS, f"one of {', '.join(TASKS)}"),
-    "measures": (_measures, "numbers by their names for train, val and test"),
-    "confusion": (lambda value: value is None or _rows(value, _whole(0)), "null or rows of counts"),
-    "calibration": (
-        lambda value: value is None or (_rows(value, _number) and all(len(row) == 3 for row in value)),
-        "null or rows of three numbers",
-    ),
-    "notes": (_texts, "a list of texts"),
-    "stuck": (lambda value: isinstance(value, bool), "true or false"),
-    "whole_graphs": (lambda value: value is None or isinstance(value, bool), "null, true or false"),
-    "label_columns": (lambda value: value is None or _texts(value), "null or a list of texts"),
-    "outputs": (lambda value: isinstance(value, dict), "an object"),
-    "preprocessing": (lambda value: isinstance(value, dict), "an object"),
-    "estimator": (lambda value: isinstance(value, dict), "an object"),
-}
 
 
 def write_run(folder: Path, values: Mapping[str, Any], weights: Mapping[str, Tensor], split: Split | None) -> None:
     """Write ``split.safetensors``, ``model.safetensors`` and ``run.json``.
 
-    At every moment, the folder holds the old run or the new one. Both have the same split: it is one of the settings.
+    At every moment, the folder holds the old run or the new one.
     """
+    files = {MODEL_FILE: save({name: value.contiguous() for name, value in weights.items()})}
     if split is not None:
-        parts = save({role: torch.from_numpy(getattr(split, role)) for role in ROLES})
-        replace_file(folder / SPLIT_FILE, lambda path: path.write_bytes(parts))
-    data = save({name: value.contiguous() for name, value in weights.items()})
-    text = json.dumps({"format": FORMAT, **values, DIGEST: hashlib.sha256(data).hexdigest()}, indent=2)
-    replace_file(folder / NEXT_FILE, lambda path: path.write_bytes(data))
+        files = {SPLIT_FILE: save({role: torch.from_numpy(getattr(split, role)) for role in ROLES}), **files}
+    digests = {DIGESTS[name]: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    text = json.dumps({"format": FORMAT, **values, **digests}, indent=2)
     try:
+        for name, data in files.items():
+            replace_file(_pending(folder, name), lambda path, data=data: path.write_bytes(data))  # type: ignore[misc]
         replace_file(folder / RUN_FILE, lambda path: path.write_text(text + "\n", encoding="utf-8"))
-    except FileError:  # the weights may be what fills the disk
-        remove_file(folder / NEXT_FILE)
+    except FileError:  # they may be what fills the disk
+        for name in files:
+            remove_file(_pending(folder, name))
         raise
-    move_file(folder / NEXT_FILE, folder / MODEL_FILE)
+    for name in files:
+        move_file(_pending(folder, name), folder / name)
+
+
+def _pending(folder: Path, name: str) -> Path:
+    return folder / f".{name}.next"
 
 
 def tidy(folder: Path, values: Mapping[str, Any]) -> None:
     """Complete what a killed process left of :func:`write_run`."""
-    pending = folder / NEXT_FILE
-    if not pending.exists():
-        return
-    if hashlib.sha256(pending.read_bytes()).hexdigest() == values.get(DIGEST):
-        move_file(pending, folder / MODEL_FILE)
-    else:
-        remove_file(pending)
+    for name, digest in DIGESTS.items():
+        pending = _pending(folder, name)
+        if not pending.exists():
+            continue
+        if hashlib.sha256(pending.read_bytes()).hexdigest() == values.get(digest):
+            move_file(pending, folder / name)
+        else:
+            remove_file(pending)
 
 
 def read_values(folder: Path) -> dict[str, Any]:
@@ -149,6 +82,9 @@ def read_values(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path} is damaged, it holds {_short(values)}, expected an object: {REMEDY}")
     if values.pop("format", None) != FORMAT:
         raise RunError(f"{path} was written by another version of justjump: use that version, or train again")
+    for name, value in values.items():
+        if problem := unusable([name, value]):
+            raise RunError(f"{path} is damaged, {_short(name)} holds {problem}: {REMEDY}")
     for name, (is_right, expected) in FIELDS.items():
         if name not in values:
             raise RunError(f"{path} is damaged, it has no {name!r}: {REMEDY}")
@@ -187,35 +123,41 @@ def preprocessing_in(values: Mapping[str, Any]) -> Preprocessing:
 
 def read_weights(folder: Path, values: Mapping[str, Any]) -> dict[str, Tensor]:
     """The weights that belong to what ``run.json`` holds."""
-    digest, path = values.get(DIGEST), folder / MODEL_FILE
-    problem = f"{path} is missing: {REMEDY}"
+    found = _read(folder, MODEL_FILE, values)
+    if found is None:
+        raise RunError(f"{folder / MODEL_FILE} is missing: {REMEDY}")
+    return found
+
+
+def _read(folder: Path, name: str, values: Mapping[str, Any]) -> dict[str, Tensor] | None:
+    """The tensors of a file with the digest in ``run.json``, None if there is no such file."""
+    digest, path, problem = values.get(DIGESTS[name]), folder / name, None
     # Twice, because another process may rename the second one while this one reads the first.
-    for name in (MODEL_FILE, NEXT_FILE, MODEL_FILE):
+    for place in (path, _pending(folder, name), path):
         try:
-            data = (folder / name).read_bytes()
+            data = place.read_bytes()
             if digest is None or hashlib.sha256(data).hexdigest() == digest:
                 return load(data)
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise RunError(f"{folder / name} cannot be read: {error.strerror}") from error
+            raise RunError(f"{place} cannot be read: {error.strerror}") from error
         except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
             raise RunError(f"{path} is damaged ({first_line(error)}): {REMEDY}") from error
         problem = f"{path} is damaged or of another run, its SHA-256 is not the one in {RUN_FILE}: {REMEDY}"
-    raise RunError(problem)
+    if problem is not None:
+        raise RunError(problem)
+    return None
 
 
 def read_split(folder: Path, values: Mapping[str, Any]) -> Split | None:
     """The nodes that the run was trained, validated and tested on; None if its version did not keep them."""
-    path = folder / SPLIT_FILE
-    try:
-        parts = load(path.read_bytes())
-        split = Split(*(parts[role].numpy() for role in ROLES))
-    except FileNotFoundError:
+    path, parts = folder / SPLIT_FILE, _read(folder, SPLIT_FILE, values)
+    if parts is None:
         return None
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
+    try:
+        split = Split(*(parts[role].numpy() for role in ROLES))
+    except (ValueError, TypeError, KeyError, RuntimeError) as error:
         raise RunError(f"{path} is damaged ({first_line(error)}): {REMEDY}") from error
     if [len(getattr(split, role)) for role in ROLES] != values["split_sizes"]:
         raise RunError(f"{path} does not fit {RUN_FILE}: its sizes are not {values['split_sizes']}; {REMEDY}")
