@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,7 @@ WRAPPING = [0, 2**63 - 1, -(2**63), -1, 4]
         ({"labels": np.array(["a", "b", "a", "b"])}, "labels must be numbers"),
         ({"labels": np.zeros((4, 2, 2))}, r"labels must have shape \[4\]"),
         ({"labels": np.array([0.5, 1, 1, np.inf])}, "labels must be finite numbers"),
+        ({"labels": np.array([0.5, 1, 1, 1e300])}, r"labels must be finite float32 numbers, but row 3 has 1e\+300"),
         ({"labels": np.array([0, 1, 1, 2**62])}, "labels must count from 0"),
         ({"labels": np.array([0, 1, 1, -5])}, "got -5"),
         ({"class_names": np.array(["only one"])}, "1 classes"),
@@ -321,7 +323,26 @@ def test_members_that_expand_beyond_measure(path: Path, monkeypatch: pytest.Monk
     # An honest file that is larger than the memory.
     monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: 1e8)
     _write(path, _arrays(attr_data=None, attr_matrix=np.zeros((4, 10_000_000), np.float32)))
-    with pytest.raises(DataError, match=r"attr_matrix of shape \[4, 10000000\] takes 0.16 GB, but only 0.1 GB of"):
+    with pytest.raises(DataError, match=r"attr_matrix of shape \[4, 10000000\] takes 0.2 GB, but only 0.1 GB of"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("bool", 6), ("float16", 7), ("float64", 13), ("float32", 5)])
+def test_memory_is_counted_for_what_is_made_of_an_array(
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, size: int
+) -> None:
+    count = 4_000_000  # of which float32 numbers are made, and for each whether it is finite
+    _write(path, _arrays(attr_data=None, attr_matrix=np.zeros((4, count // 4), kind)))
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: size * count - 1)
+    with pytest.raises(DataError, match=rf"attr_matrix of shape .* takes {size * count / 1e9:.3g} GB"):
+        read_graph(path)
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: size * count)
+    assert read_graph(path).num_features == count // 4
+
+
+def test_a_pipe_is_not_waited_for(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="is a pipe or a device, expected a file"):
         read_graph(path)
 
 

@@ -109,3 +109,10 @@ def test_unknown_columns_of_edges(tmp_path: Path) -> None:
     pd.DataFrame({"source": [1], "target": [5]}).to_parquet(tmp_path / "edges.parquet")
     with pytest.raises(DataError, match=r"row 0 of .*edges\.parquet: the target '5' is not an id in nodes\.parquet"):
         read_graph(tmp_path)
+
+
+def test_infinity_is_reported_with_the_file(tmp_path: Path) -> None:
+    pd.DataFrame({"id": ["a", "b"], "x": [1.0, np.inf]}).to_parquet(tmp_path / "nodes.parquet")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    with pytest.raises(DataError, match=r"nodes\.parquet: features must be finite numbers, but node 1 has infinity"):
+        read_graph(tmp_path)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import time
 from pathlib import Path
 
@@ -132,6 +133,13 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
         read_graph(tmp_path)
     (tmp_path / "nodes.csv").write_bytes("id,x\nM\u00fcller,1\n".encode("latin1"))
     with pytest.raises(DataError, match=r"is not UTF-8 text.*save it as UTF-8"):
+        read_graph(tmp_path)
+    (tmp_path / "nodes.csv").write_bytes(b"id,x\na,1\nb,2\nc,3\n\xfc,4\nd,5\n")
+    with pytest.raises(DataError, match=r"nodes\.csv is not UTF-8 text in line 5: save it as UTF-8"):
+        read_graph(tmp_path)
+    (tmp_path / "nodes.csv").unlink()
+    os.mkfifo(tmp_path / "nodes.csv")
+    with pytest.raises(DataError, match=r"nodes\.csv is a pipe or a device, expected a file"):
         read_graph(tmp_path)
     (tmp_path / "nodes.csv").unlink()
     (tmp_path / "nodes.csv").mkdir()

@@ -174,8 +174,15 @@ def _foreign(problem: str) -> Iterator[None]:
         raise DataError(f"{problem} ({reason}): save it again with numpy.savez") from error
 
 
+def _made_of(header: Header) -> int:
+    """Bytes per value of what is made of an array while it stands in memory: integers of 64 bits, or float32 numbers
+    and which of them are finite."""
+    is_taken = header.dtype == np.float32 and not header.fortran_order
+    return {"i": 8, "u": 8, "b": 5, "f": 1 if is_taken else 5}.get(header.dtype.kind, 0)
+
+
 def _check_memory(key: str, header: Header) -> None:
-    need = header.nbytes + 8 * header.size * (header.dtype.kind in "iu")  # integers are converted to int64
+    need = header.nbytes + header.size * _made_of(header)
     if need > 2**24 and need > (available := available_memory()):
         raise DataError(
             f"{key} of shape {list(header.shape)} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "

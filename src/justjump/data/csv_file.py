@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .errors import DataError, short
+from .errors import DataError, refuse_pipe, short
 
 
 class CsvFile:
@@ -52,6 +52,7 @@ class CsvFile:
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         line = 0
         try:
+            refuse_pipe(self.path)
             with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, strict=True)
                 for row in reader:
@@ -67,4 +68,16 @@ class CsvFile:
         except csv.Error as error:
             raise self.error(line + 1, f"not valid CSV ({short(error)})") from error
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.path} is not UTF-8 text after line {line}: save it as UTF-8") from error
+            bad = self._first_other_text()
+            raise DataError(f"{self.path} is not UTF-8 text in line {bad}: save it as UTF-8") from error
+
+    def _first_other_text(self) -> int:
+        """The first line that is not UTF-8. Files are decoded in blocks, so the reader does not know it."""
+        number = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return number
+        return number

@@ -1,5 +1,7 @@
 """The error that this package raises."""
 
+from pathlib import Path
+
 
 class DataError(ValueError):
     """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""
@@ -7,6 +9,12 @@ class DataError(ValueError):
 
 class NoColumnError(DataError):
     """A table has no column of a name that was given."""
+
+
+def refuse_pipe(path: Path) -> None:
+    """Raise a `DataError` if a path leads to a pipe or a device: nobody knows how long to wait for it."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{path} is a pipe or a device, expected a file: save what comes from it, and name that file")
 
 
 class DataWarning(UserWarning):

@@ -39,7 +39,10 @@ def nodes_of_frame(
     labels = choose_labels(list(columns), label, where)
     others = {identity, split, *(labels or [])}
     chosen = [column for column in columns if column not in others]
-    made = {column: column_of(column, columns[column]) for column in chosen}
+    try:
+        made = {column: column_of(column, columns[column]) for column in chosen}
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
     if labels is None:
         is_text = {name: column is None or column.kind in ("category", "boolean") for name, column in made.items()}
         labels = guess_label(is_text, where)

@@ -167,8 +167,15 @@ def _classes(y: np.ndarray) -> Labels:
 
 
 def _float32(values: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # what overflows becomes inf, which is refused
-        return np.ascontiguousarray(values, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what overflows becomes inf
+        found = np.ascontiguousarray(values, dtype=np.float32)
+    large = np.argwhere(np.isinf(found) & np.isfinite(values))
+    if len(large):
+        row, value = large[0][0], values[tuple(large[0])]
+        raise DataError(
+            f"labels must be finite float32 numbers, but row {row} has {value:g}: scale them, or correct it"
+        )
+    return found
 
 
 def is_number_text(text: str) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from .arrays import Arrays
-from .errors import DataError, short
+from .errors import DataError, refuse_pipe, short
 from .graph import Graph, Masks, check_mask
 from .labels import Labels, find_labels
 from .sparse import canonical, check_form, check_steps, checked_csr, simplify
@@ -31,6 +31,7 @@ def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> 
     """
     path = Path(path)
     try:
+        refuse_pipe(path)
         with path.open("rb") as file:
             graph = _read(Arrays(file), directed, binary)
     except OSError as error:

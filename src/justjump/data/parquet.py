@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, short
+from .errors import DataError, refuse_pipe, short
 from .frames import edges_of_frame, nodes_of_frame
 from .nodes import Nodes
 
@@ -45,6 +45,7 @@ def _frame(path: Path) -> Any:
             f"{path} needs {error.name}: pip install 'justjump[analysis]', or save the table as CSV"
         ) from error
     try:
+        refuse_pipe(path)
         file = pq.ParquetFile(path)
         rows, size = file.metadata.num_rows, path.stat().st_size
         if rows > 8 * size:  # different rows take at least one bit each

@@ -123,7 +123,8 @@ def _answer(connection: socket.socket) -> bytes:
 
 WRONG_VALUES = [
     ("node-contents", {"node_data": 35, "hops_value": "1000000"}, "1000000 hops cannot be shown: choose 1, 2 or 3"),
-    ("node-contents", {"node_data": 35, "hops_value": 2}, "2 hops cannot be shown"),
+    ("node-contents", {"node_data": 35, "hops_value": 7}, "7 hops cannot be shown: choose 1, 2 or 3"),
+    ("node-contents", {"node_data": 35, "hops_value": 2.0}, "2.0 hops cannot be shown"),
     ("node-contents", {"node_data": 35, "hops_value": ["2"]}, "['2'] hops cannot be shown"),
     ("node-contents", {"node_data": 2708, "hops_value": "2"}, "there is no node 2708: the graph has nodes 0 to 2707"),
     ("node-contents", {"node_data": -1, "hops_value": "2"}, "there is no node -1"),
@@ -142,6 +143,12 @@ WRONG_VALUES = [
     ("suggestions", {"search_value": "9" * 5000}, "cannot be searched for: type at most 1000 letters"),
     ("node.data", {"search_value": {"a": 1}}, "{'a': 1} cannot be searched for"),
 ]
+
+
+def test_a_number_of_hops_may_be_a_number(app: Dash) -> None:
+    answers = [_send(app, _request(app, "node-contents", node_data=35, hops_value=hops)) for hops in (1, "1")]
+    assert answers[0].get_json() == answers[1].get_json()
+    assert "sideUpdate" not in answers[0].get_json()
 
 
 @pytest.mark.parametrize(("output", "values", "message"), WRONG_VALUES)

@@ -138,6 +138,7 @@ def _ends(session: Session, value: object) -> tuple[int, int]:
 
 def _hops(session: Session, value: object) -> int:
     choices = list(hop_choices(session))
+    value = str(value) if type(value) is int else value
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{_shown(value)} hops cannot be shown: choose {', '.join(choices[:-1])} or {choices[-1]}")
     return WHOLE if value == ALL else int(value)
