@@ -109,6 +109,7 @@ def main() -> None:
     findings = 0
     try:
         for target in options.targets:
+            print(f"{target}: is being loaded, and then runs for {options.seconds:g} s", flush=True)
             if target == "kernels":
                 findings += kernels(options.seconds, options.cases, options.seed)
             elif target == "threads":

@@ -26,7 +26,7 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 NETWORK = ["--model", "gcn", "--layers", "1", "--hidden", "16", "--groups", "1"]
 JOBS = ["--dataset", "cora", "--splits", "3", "--jobs", "2"]
@@ -136,6 +136,26 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def end_all() -> None:
+    """Kill what was started and still runs, with its workers: nothing else would, in sessions of their own."""
+    own = os.getpid()
+    for child in map(int, Path(f"/proc/{own}/task/{own}/children").read_text().split()):
+        with suppress(ProcessLookupError):
+            group = os.getpgid(child)  # its own, unless it has just been forked
+            (os.killpg if group == child else os.kill)(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
+
+
+def stop(number: int, frame: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def say(text: str) -> None:
+    """Progress, beside the table on stdout."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
 def files(folder: Path) -> dict[str, tuple[int, int]]:
     """Size and time of change of each file below a folder."""
     found = {}
@@ -183,9 +203,11 @@ class Case:
         (place / "grid.json").write_text(json.dumps(GRID), encoding="utf-8")
         folder = self.new_folder()
         begin = time.monotonic()
+        say(f"{name}: undisturbed")
         if start(self.command(folder)).wait():
             sys.exit(f"{name} fails even where nobody disturbs it: justjump {' '.join(self.command(folder))}")
         self.seconds = time.monotonic() - begin
+        say(f"{name}: took {self.seconds:.1f} s undisturbed")
         self.expected = everything(folder)
         self.folder, self.seen = self.new_folder(), dict[str, Any]()
 
@@ -209,6 +231,9 @@ class Case:
             tally.in_writes += in_write
             tally.survivors += not kill(process, workers_too)
             self.check_nothing_lost()
+            how = f"{'with its workers' if workers_too else 'alone'}{', in a write' if in_write else ''}"
+            what = f"{tally.lost} lost, {tally.different} different, {tally.survivors} lived on so far"
+            say(f"{self.name}: kill {tally.kills} {how}; {len(self.seen)} results are there; {what}")
             return
         if process.returncode == 0:
             self.compare()
@@ -253,6 +278,29 @@ def table(cases: list[Case]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def run_all(names: list[str], kills: int, seed: int, minutes: float) -> list[Case]:
+    draws, deadline = random.Random(seed), time.monotonic() + 60 * minutes
+    cases: list[Case] = []
+
+    def done() -> int:
+        return sum(case.tally.kills for case in cases)
+
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            for name in names:
+                cases.append(Case(name, Path(place), draws))
+                if done() < kills:  # the first kills come before the other commands ran undisturbed
+                    cases[-1].disturb()
+            while done() < kills and time.monotonic() < deadline:
+                min(cases, key=lambda case: case.tally.kills).disturb()
+            for case in cases:
+                say(f"{case.name}: goes on to its end")
+                case.end()
+        finally:
+            end_all()
+    return cases
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="number of kills in all")
@@ -260,13 +308,9 @@ def main() -> None:
     parser.add_argument("--commands", default="train,reproduce,sweep", help="which commands, separated by commas")
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many minutes, with fewer kills")
     options = parser.parse_args()
-    draws, deadline = random.Random(options.seed), time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as place:
-        cases = [Case(name, Path(place), draws) for name in options.commands.split(",")]
-        while sum(case.tally.kills for case in cases) < options.kills and time.monotonic() < deadline:
-            min(cases, key=lambda case: case.tally.kills).disturb()
-        for case in cases:
-            case.end()
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGHUP, stop)
+    cases = run_all(options.commands.split(","), options.kills, options.seed, options.minutes)
     print(table(cases))
     sys.exit(0 if all(case.tally.is_clean for case in cases) else 1)
 

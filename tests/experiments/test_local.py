@@ -207,3 +207,22 @@ def test_killed_commands_go_on_to_what_an_undisturbed_one_gives() -> None:
     command = [sys.executable, str(script), "--kills", "5", "--seed", "3"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@looks_into_proc
+def test_a_kill_test_that_is_ended_ends_what_it_started(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "scripts" / "kill_test.py"
+    command = [sys.executable, str(script), "--kills", "1", "--commands", "train"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert process.stderr is not None
+    assert "train: undisturbed" in process.stderr.readline()  # said before anything else happens
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 30
+    while not (started := children.read_text().split()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    process.stderr.close()
+    assert len(started) == 1
+    assert not Path(f"/proc/{started[0]}").exists()
+    assert not list(tmp_path.iterdir()), "its folder is removed"
