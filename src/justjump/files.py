@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -69,6 +70,48 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
     remove_partial_files(path)
 
 
+def write_folder(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a new folder beside ``path`` and then move it there: nobody ever sees half a folder.
+
+    When this returns, all its files are on the disk. A killed process leaves a hidden folder, which the next call for
+    the same ``path`` removes.
+
+    Args:
+        path: the folder, which must not exist yet, or be empty; missing folders above it are created
+        write: is called with the path of the new folder
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_folder(Path(folder, "new"), lambda path: Path(path, "a.txt").write_text("whole"))
+    ...     Path(folder, "new", "a.txt").read_text()
+    'whole'
+    """
+    path = path.absolute()
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise FileError(f"cannot write {path}: it is there already; remove it, or choose another folder")
+        new_folders = _make_folders(path.parent)
+        remove_partial_files(path)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        write(partial)
+        for one in sorted(partial.rglob("*"), reverse=True):
+            _sync(one)
+        _sync(partial)
+        if path.exists():
+            path.rmdir()
+        partial.replace(path)
+        for folder in (path, *new_folders):
+            _sync(folder.parent)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)  # after a success it is gone already
+
+
 def _make_folders(folder: Path) -> list[Path]:
     """Create a folder and those above it. Returns the new ones."""
     new = [one for one in (folder, *folder.parents) if not one.exists()]
@@ -92,12 +135,15 @@ def remove_file(path: Path) -> None:
 
 
 def remove_partial_files(path: Path) -> None:
-    """Remove what killed processes left of attempts to write ``path``."""
+    """Remove what killed processes left of attempts to write ``path``, a file or a folder."""
     if os.name != "posix":  # elsewhere, nobody can ask whether a process lives without ending it
         return
     for partial in path.parent.glob(f".{_literal(path.name)}.*"):
         writer = partial.name.rpartition(".")[2]
         if writer.isdecimal() and not _is_alive(int(writer)):
+            if partial.is_dir() and not partial.is_symlink():
+                shutil.rmtree(partial, ignore_errors=True)
+                continue
             with suppress(OSError):
                 partial.unlink()
 

@@ -4,7 +4,7 @@ import sys
 import warnings
 from typing import Any
 
-from justjump.cli import analysis, experiments, runs, tools  # noqa: F401  (each adds its commands)
+from justjump.cli import analysis, experiments, parts, runs, tools  # noqa: F401  (each adds its commands)
 from justjump.cli.app import app
 
 

@@ -50,46 +50,47 @@ class CellSniffer:
         self._different_numbers: set[float] = set()
         self._is_long = False
 
-    def add(self, cell: str) -> None:
-        self.cells += 1
+    def add(self, cell: str, times: int = 1) -> None:
+        """See a cell, which may be there several times."""
+        self.cells += times
         try:
             number = float(cell)
         except ValueError:
             self.is_plain = False
-            self._add_text(cell.strip())
+            self._add_text(cell.strip(), times)
             return
         if number == number:
-            self.numbers += 1
-            self._note_undated()
+            self.numbers += times
+            self._note_undated(times)
             self.is_plain = self.is_plain and abs(number) <= _FLOAT32
             if len(self._different_numbers) <= MANY_NUMBERS:
                 self._different_numbers.add(number)
         else:
             self.is_plain = False
 
-    def _add_text(self, text: str) -> None:
+    def _add_text(self, text: str, times: int) -> None:
         lower = text.lower() if len(text) < 10 else text
         if lower in MISSING:
             return
         if self._first_other is None:
-            self._first_other = self.cells - 1
-        self.others += 1
+            self._first_other = self.cells - times
+        self.others += times
         if len(text) > MAX_LENGTH:
             self._is_long = True
             self._different.clear()
         if self._is_long:
-            self._note_undated()
+            self._note_undated(times)
             return
         self._different.add(text)
         if days(text) is not None:
-            self.dates += 1
+            self.dates += times
             return
-        self._note_undated()
-        self.booleans += lower in BOOLEANS
+        self._note_undated(times)
+        self.booleans += times * (lower in BOOLEANS)
 
-    def _note_undated(self) -> None:
+    def _note_undated(self, times: int) -> None:
         if self._first_undated is None:
-            self._first_undated = self.cells - 1
+            self._first_undated = self.cells - times
 
     def kind(self) -> Kind | Literal["text"]:
         """The kind of the column; `"text"` if it holds free text."""

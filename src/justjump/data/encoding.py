@@ -41,6 +41,14 @@ def is_sparse(entries: int, size: int) -> bool:
     return entries < SPARSE_BELOW * size
 
 
+def filled_cells(column: Column, recipe: Recipe) -> int:
+    """Number of values that are not zero in the columns that one column becomes."""
+    count = 0
+    for nodes, values in _block(column, column.name, recipe):
+        count += int(np.count_nonzero(values)) if isinstance(nodes, slice) else len(nodes)
+    return count
+
+
 def scaled(matrix: csr_matrix, spreads: Mapping[int, float]) -> csr_matrix:
     """A sparse matrix whose columns are divided by some numbers."""
     places = np.fromiter(spreads, dtype=matrix.indices.dtype, count=len(spreads))

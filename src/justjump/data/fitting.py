@@ -35,7 +35,7 @@ def fit_table(table: Table, scale: str) -> dict[int, Recipe]:
     """A recipe for each column of a table."""
     numeric = [column for column in table.columns if column.kind == "number"]
     filled = sum(int(np.count_nonzero(column.values)) for column in numeric)
-    is_sparse = scale == "auto" and len(numeric) >= _MANY and filled < SPARSE_BELOW * len(numeric) * len(table)
+    is_sparse = is_sparse_table(scale, len(numeric), filled, len(table))
     found = {
         at: fit_sparse_numbers(column.values) if is_sparse and column.kind == "number" else fit_column(column, scale)
         for at, column in enumerate(table.columns)
@@ -45,6 +45,11 @@ def fit_table(table: Table, scale: str) -> dict[int, Recipe]:
             node = int(np.flatnonzero(np.abs(column.values) > _FLOAT32)[0])
             raise DataError(too_large(column.name, node, column.values[node]))
     return found
+
+
+def is_sparse_table(scale: str, numeric: int, filled: int, rows: int) -> bool:
+    """Whether so many columns of numbers, with so many non-zeros in all, are sparse features such as words."""
+    return scale == "auto" and numeric >= _MANY and filled < SPARSE_BELOW * numeric * rows
 
 
 def too_large(column: str, node: int, value: float) -> str:
@@ -65,8 +70,7 @@ def fit_array(array: np.ndarray, scale: str) -> dict[int, Recipe]:
 def fit_matrix(matrix: csr_matrix, scale: str) -> dict[int, Recipe]:
     """Recipes for those columns of a sparse matrix `[N, F]` that change."""
     rows, width = matrix.shape
-    is_table = width < _NARROW and matrix.nnz >= SPARSE_BELOW * rows * width
-    if scale == "standard" or (scale == "auto" and is_table):
+    if is_table_of_numbers(scale, matrix.nnz, rows, width):
         return {at: fit_numbers(x, scale) for at, x in matrix_columns(matrix)}
     if scale != "auto" or np.abs(matrix.data).max(initial=0) <= _LARGE:
         return {}
@@ -79,6 +83,23 @@ def fit_matrix(matrix: csr_matrix, scale: str) -> dict[int, Recipe]:
         int(columns[at]): Number(spread=float(sizes[at]), fill=float(sums[at]) / rows)
         for at in np.flatnonzero(sizes > _LARGE)
     }
+
+
+def is_table_of_numbers(scale: str, filled: int, rows: int, width: int) -> bool:
+    """Whether the columns of a sparse matrix `[rows, width]` with so many non-zeros are fitted one by one."""
+    is_table = width < _NARROW and filled >= SPARSE_BELOW * rows * width
+    return scale == "standard" or (scale == "auto" and is_table)
+
+
+def fit_large(x: np.ndarray) -> Number | None:
+    """The recipe that `fit_matrix` gives to a column of large numbers, float64 `[N]`; None for all others."""
+    filled = x[x != 0]
+    size = (
+        float(np.sqrt(np.bincount(np.zeros(len(filled), np.int64), filled**2)[0] / len(filled))) if len(filled) else 0
+    )
+    if not size > _LARGE:
+        return None
+    return Number(spread=size, fill=float(np.bincount(np.zeros(len(filled), np.int64), filled)[0]) / len(x))
 
 
 def matrix_columns(matrix: csr_matrix) -> Iterator[tuple[int, np.ndarray]]:

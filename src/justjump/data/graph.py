@@ -16,10 +16,14 @@ from .features import checked_features
 from .labels import Labels, Task, change_task, check_labels, check_range, find_labels, integers, known
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from torch_geometric.data import Data
 
     from .arrays import Header
+    from .parts import Parts
+    from .preprocess import Scale
 
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
 # The names of the masks in files and in PyTorch Geometric.
@@ -296,6 +300,34 @@ class Graph:
         from .pyg import to_pyg
 
         return to_pyg(self)
+
+    def partition(
+        self,
+        parts: int,
+        output: str | Path,
+        method: Any = "metis",
+        *,
+        seed: int = 0,
+        scale: Scale = "auto",
+        progress: bool = False,
+    ) -> Parts:
+        """Write the graph in parts into a new folder, for training on several processes or machines.
+
+        Args:
+            parts: number of parts.
+            output: the folder, which must not exist yet. A killed call leaves nothing there.
+            method: `"metis"`: parts of equal work with few edges between them (needs `pymetis`). `"hash"`: parts by the
+                number of a node. Or the part of each node, counted from 0: an array `[N]`, a `.npy` file with one, or a
+                `.csv` file with the columns `id` and `part`.
+            seed: of METIS.
+            scale: how columns of numbers are treated, as in `Preprocessing`: the parts hold what networks take.
+            progress: show a bar with the time left.
+
+        `docs/large-graphs.md` describes the folder.
+        """
+        from .parts import partition_graph
+
+        return partition_graph(self, parts, output, method, seed=seed, scale=scale, progress=progress)
 
 
 def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:

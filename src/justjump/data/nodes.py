@@ -24,7 +24,7 @@ from .splits import ROLES
 _DENSE = 0.5
 # A column of texts with one of these names holds the labels, if no column is called label.
 LIKELY = ("class", "target", "y")
-_ROLE = {"": -1} | {role: index for index, role in enumerate(ROLES)}
+ROLE_NUMBERS = {"": -1} | {role: index for index, role in enumerate(ROLES)}
 
 
 class Nodes(NamedTuple):
@@ -58,9 +58,9 @@ class NodeRows:
             )
         self.labels.append(texts)
         role = split.strip().lower()
-        if role not in _ROLE:
+        if role not in ROLE_NUMBERS:
             raise ValueError(f"the split {short(role)!r} must be train, val, test or empty")
-        self.role.append(_ROLE[role])
+        self.role.append(ROLE_NUMBERS[role])
 
     def nodes(self, features: csr_matrix | np.ndarray | Table, names: Sequence[str]) -> Nodes:
         own = tuple(self.label_columns)
@@ -80,9 +80,7 @@ class NodeRows:
                 if np.isnan(values[row, column]) and text.lower() not in MISSING:
                     name = self.label_columns[column]
                     raise ValueError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
-        found = find_labels(values)
-        is_one_each = found.values.ndim == 2 or len(found.names) == len(self.label_columns)
-        return found._replace(names=tuple(self.label_columns)) if is_one_each else found
+        return labels_of_columns(values, self.label_columns)
 
 
 def labels_of(texts: Sequence[str], column: str = "label") -> Labels:
@@ -99,6 +97,13 @@ def labels_of(texts: Sequence[str], column: str = "label") -> Labels:
         ordered = sorted(names)
     place = {"": -1} | {name: index for index, name in enumerate(ordered)}
     return Labels(np.fromiter((place[text] for text in texts), np.int64, len(texts)), tuple(ordered), "multiclass")
+
+
+def labels_of_columns(values: np.ndarray, columns: Sequence[str]) -> Labels:
+    """Labels from several columns of numbers `[N, K]`, NaN where unknown."""
+    found = find_labels(values)
+    is_one_each = found.values.ndim == 2 or len(found.names) == len(columns)
+    return found._replace(names=tuple(columns)) if is_one_each else found
 
 
 def _are_fractions(names: Iterable[str]) -> bool:
@@ -138,7 +143,12 @@ def guess_label(is_text: Mapping[str, bool], where: object) -> list[str]:
 
 def compact(matrix: csr_matrix) -> csr_matrix | np.ndarray:
     """An array instead, if that is smaller."""
-    return matrix.toarray() if matrix.nnz > _DENSE * np.prod(matrix.shape, dtype=float) else matrix
+    return matrix.toarray() if is_dense(matrix.nnz, matrix.shape) else matrix
+
+
+def is_dense(filled: int, shape: tuple[int, int]) -> bool:
+    """Whether a matrix with so many non-zeros is smaller as an array."""
+    return filled > _DENSE * shape[0] * shape[1]
 
 
 def _numerical(digits: str) -> tuple[int, str, str]:

@@ -1,0 +1,117 @@
+"""Tables that are larger than memory: their columns, batch by batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..csv_file import CsvFile
+from ..errors import DataError, short
+from .progress import Steps
+
+# Rows of one batch; wide tables have fewer.
+ROWS = 2**17
+_CSV_BLOCK = 2**23  # bytes
+_BUFFER = 2**20  # bytes that are read at a time of each column of a Parquet file
+
+
+class TableSource:
+    """A Parquet file that is read again and again, some columns at a time.
+
+    A CSV file is first copied into a Parquet file, with its cells as text, so that columns can be read one by one.
+
+    Attributes:
+        path: the user's file, for messages
+        columns: their names, with their types
+        num_rows: number of rows
+    """
+
+    def __init__(self, path: Path, file: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.path, self._file = path, file
+        with foreign(path):
+            opened = pq.ParquetFile(file)
+            self.num_rows: int = opened.metadata.num_rows
+            fields = [field for field in opened.schema_arrow if not pa.types.is_nested(field.type)]
+        twice, count = Counter(field.name for field in fields).most_common(1)[0] if fields else ("", 0)
+        if count > 1:
+            raise DataError(f"{path} has two columns {short(twice)!r}: rename one of them")
+        self.columns: dict[str, Any] = {field.name: field.type for field in fields}
+
+    @classmethod
+    def open(cls, path: Path, required: tuple[str, ...], work: Path, steps: Steps) -> TableSource:
+        """Open a `.csv` or `.parquet` file that must have some columns. A CSV file is copied into the folder `work`."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise DataError(f"{path} needs pyarrow to be streamed: pip install 'justjump[parts]'") from error
+        if path.suffix not in (".csv", ".parquet"):
+            raise DataError(f"{path} must be a .csv or a .parquet file")
+        if not path.is_file():
+            raise DataError(f"{path} does not exist: name a .csv or a .parquet file")
+        source = cls(path, path if path.suffix == ".parquet" else _copy_csv(path, required, work, steps))
+        for column in required:
+            if column not in source.columns:
+                raise DataError(f"{path}: there is no column {column!r} in {short(', '.join(source.columns))!r}")
+        return source
+
+    def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Any]:
+        """Record batches of some columns, at most this many rows each."""
+        import pyarrow.parquet as pq
+
+        with foreign(self.path), pq.ParquetFile(self._file, buffer_size=_BUFFER, pre_buffer=False) as file:
+            yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
+
+    def column(self, name: str) -> Iterator[tuple[int, Any]]:
+        """The number of the first row and the array of each batch of one column."""
+        first = 0
+        for batch in self.batches([name]):
+            yield first, plain(batch.column(0))
+            first += len(batch)
+
+
+class foreign:
+    """Turns whatever a broken file makes pyarrow raise into a `DataError`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        import pyarrow as pa
+
+        if isinstance(error, pa.ArrowException | OSError) and not isinstance(error, MemoryError):
+            what = "Parquet" if self._path.suffix == ".parquet" else "CSV"
+            raise DataError(f"cannot read {self._path}: it is not a valid {what} file ({short(error, 120)})") from error
+
+
+def plain(array: Any) -> Any:
+    """An array without a dictionary."""
+    import pyarrow as pa
+
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def _copy_csv(path: Path, required: tuple[str, ...], work: Path, steps: Steps) -> Path:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    columns = CsvFile(path, required).columns
+    schema = pa.schema([(column, pa.string()) for column in columns])
+    target = work / f"{path.stem}.parquet"
+    read = pc.ReadOptions(column_names=columns, skip_rows=1, block_size=_CSV_BLOCK, use_threads=False)
+    convert = pc.ConvertOptions(column_types=schema, strings_can_be_null=False)
+    parse = pc.ParseOptions(newlines_in_values=True)
+    advance = steps.count(f"reading {path.name}", path.stat().st_size)
+    with foreign(path), pc.open_csv(path, read, parse, convert) as reader, pq.ParquetWriter(target, schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            advance(_CSV_BLOCK)
+    return target

@@ -1,0 +1,103 @@
+"""Labels and roles of nodes in tables that are streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..cells import MANY_NUMBERS, MISSING
+from ..errors import DataError, short
+from ..frames import text_of
+from ..graph import Masks
+from ..labels import Labels, check_labels
+from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, labels_of, labels_of_columns
+from .source import TableSource
+from .streamed_columns import encoded_texts, read_column, texts_of
+
+
+def label_columns(nodes: TableSource, wanted: str | Sequence[str] | None) -> list[str]:
+    """The columns with the labels, by their names or, if these do not tell, by their values."""
+    found = choose_labels(list(nodes.columns), wanted, nodes.path)
+    if found is not None:
+        return found
+    is_text = {}
+    for name in filter(is_likely, nodes.columns):
+        column = read_column(nodes, name)
+        is_text[name] = column is None or column.kind in ("category", "boolean")
+    return guess_label(is_text, nodes.path)
+
+
+def read_labels(nodes: TableSource, columns: Sequence[str]) -> Labels:
+    """Labels of all nodes, found as `read_graph` finds them."""
+    if not columns:
+        return Labels(np.full(nodes.num_rows, -1), (), "multiclass")
+    try:
+        if len(columns) == 1:
+            found = _read_one(nodes, columns[0])
+        else:
+            found = labels_of_columns(np.stack([_read_numbers(nodes, name) for name in columns], axis=1), columns)
+        return check_labels(found, nodes.num_rows)
+    except DataError as error:
+        raise DataError(f"{nodes.path}: {error}") from None
+
+
+def _read_one(nodes: TableSource, name: str) -> Labels:
+    """One column: classes by their texts, unless there are many numbers with fractions."""
+    column = read_column(nodes, name)
+    if column is not None and column.kind == "number":
+        different = np.unique(column.values[~np.isnan(column.values)])
+        if len(different) > MANY_NUMBERS and not (different == np.floor(different)).all():
+            return Labels(column.values[:, None], (name,), "regression")
+    place: dict[str, int] = {}
+    codes = np.empty(nodes.num_rows, np.int32)
+    for first, array in nodes.column(name):
+        local, texts = _label_texts(array)
+        codes[first : first + len(local)] = np.array([place.setdefault(text, len(place)) for text in texts], np.int32)[
+            local
+        ]
+    if "-1" in place:
+        row = int(np.flatnonzero(codes == place["-1"])[0])
+        raise DataError(
+            f"row {row}: the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
+        )
+    texts = list(place)
+    few = labels_of(texts, name)  # the number of each different text
+    return Labels(few.values[codes], few.names, few.task)
+
+
+def _label_texts(array: object) -> tuple[np.ndarray, list[str]]:
+    """Positions of labels among the different ones, and the texts of these."""
+    import pyarrow as pa
+
+    kind = array.type  # type: ignore[attr-defined]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return encoded_texts(texts_of(array))
+    found = array.dictionary_encode(null_encoding="encode")  # type: ignore[attr-defined]
+    return found.indices.to_numpy(), [text_of(value) for value in found.dictionary.to_pylist()]
+
+
+def _read_numbers(nodes: TableSource, name: str) -> np.ndarray:
+    """One of several columns of labels: numbers, NaN where unknown."""
+    column = read_column(nodes, name)
+    if column is None or column.kind in ("category", "date"):
+        text = next((text for text in getattr(column, "texts", ()) if text.lower() not in MISSING), "a text")
+        raise DataError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
+    return column.numbers()
+
+
+def read_roles(nodes: TableSource) -> Masks | None:
+    """Which nodes are for training, validation and test, by the column `split`; None without one."""
+    if "split" not in nodes.columns:
+        return None
+    role = np.full(nodes.num_rows, -1, np.int8)
+    for first, array in nodes.column("split"):
+        local, texts = encoded_texts(texts_of(array))
+        for place, text in enumerate(texts):
+            if text.lower() not in ROLE_NUMBERS:
+                row = first + int(np.flatnonzero(local == place)[0])
+                raise DataError(
+                    f"row {row} of {nodes.path}: the split {short(text)!r} must be train, val, test or empty"
+                )
+        role[first : first + len(local)] = np.array([ROLE_NUMBERS[text.lower()] for text in texts], np.int8)[local]
+    return (role == 0, role == 1, role == 2) if (role >= 0).any() else None
