@@ -13,7 +13,7 @@ from ..errors import DataError, short
 from ..graph import Graph
 from .metis import metis_parts
 
-# More parts would be too many files: each is a folder with some twenty.
+# More parts would be too many files: each is a folder with some twenty. Numbers of parts fit into 16 bits.
 MOST_PARTS = 4096
 
 
@@ -27,7 +27,7 @@ def check_parts(parts: Any) -> int:
 
 
 def assign(graph: Graph, parts: int, method: Any, seed: int) -> tuple[np.ndarray, str]:
-    """The part of each node, int32 `[N]`, and what the manifest calls the method.
+    """The part of each node, int16 `[N]`, and what the manifest calls the method.
 
     Args:
         graph: to be partitioned
@@ -43,12 +43,12 @@ def assign(graph: Graph, parts: int, method: Any, seed: int) -> tuple[np.ndarray
 
 
 def hash_parts(num_nodes: int, parts: int) -> np.ndarray:
-    """Parts of about equal numbers of nodes, as a function of the original number of a node alone: int32 `[N]`.
+    """Parts of about equal numbers of nodes, as a function of the original number of a node alone: int16 `[N]`.
 
     >>> hash_parts(10, 3).tolist()
     [1, 1, 1, 2, 1, 2, 1, 1, 2, 2]
     """
-    found = np.empty(num_nodes, np.int32)
+    found = np.empty(num_nodes, np.int16)
     for start in range(0, num_nodes, 2**20):  # in blocks: the words take 8 bytes per node
         numbers = np.arange(start, min(start + 2**20, num_nodes), dtype=np.uint64)
         found[start : start + 2**20] = mixed(numbers) % np.uint64(parts)
@@ -80,7 +80,7 @@ def given_parts(method: Any, num_nodes: int, parts: int, names: Sequence[str] | 
     if found.size and not 0 <= found.min() <= found.max() < parts:
         node = int(np.flatnonzero((found < 0) | (found >= parts))[0])
         raise DataError(f"{what} must hold numbers from 0 to {parts - 1}, but node {node} has {found[node]}")
-    return found.astype(np.int32)
+    return found.astype(np.int16)
 
 
 def _read_npy(path: Path) -> np.ndarray:

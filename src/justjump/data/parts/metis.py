@@ -12,7 +12,7 @@ _EDGES_PER_NODE = 50
 
 
 def metis_parts(edge_index: np.ndarray, num_nodes: int, parts: int, seed: int) -> np.ndarray:
-    """The part of each node, int32 `[N]`: parts of about equal work with few edges between them.
+    """The part of each node, int16 `[N]`: parts of about equal work with few edges between them.
 
     METIS ends the process if its input is wrong, so it gets a symmetric graph without self-loops and repeated edges, in
     which every node has an edge. Nodes without one go where there is least.
@@ -33,7 +33,7 @@ def metis_parts(edge_index: np.ndarray, num_nodes: int, parts: int, seed: int) -
     degree = np.diff(graph.indptr)
     joined = np.flatnonzero(degree)
     work = _EDGES_PER_NODE + degree.astype(np.int64)
-    part = np.empty(num_nodes, np.int32)
+    part = np.empty(num_nodes, np.int16)
     if parts == 1 or len(joined) <= parts:  # METIS wants more nodes than parts
         part[joined] = np.arange(len(joined)) % parts
     else:

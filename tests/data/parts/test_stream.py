@@ -1,0 +1,194 @@
+"""Tables that are streamed give the same files as tables that are read into memory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generated_tables import TABLES, columns_and_classes, edges
+from justjump.data import DataError, open_parts, partition_tables, read_graph
+from justjump.data.parts import source
+
+ENDINGS = ("csv", "parquet")
+
+
+def write(folder: Path, nodes: pd.DataFrame, joined: pd.DataFrame, ending: str) -> tuple[Path, Path]:
+    folder.mkdir(exist_ok=True)
+    for frame, name in ((nodes, "nodes"), (joined, "edges")):
+        if ending == "csv":
+            frame.to_csv(folder / f"{name}.csv", index=False)
+        else:
+            frame.to_parquet(folder / f"{name}.parquet", index=False, row_group_size=50)
+    return folder / f"nodes.{ending}", folder / f"edges.{ending}"
+
+
+def both(tmp_path: Path, files: tuple[Path, Path], parts: int = 3, **options: Any) -> None:
+    """The digest of the manifest, and so of all files, is the same for both ways."""
+    reading = {key: options[key] for key in ("directed", "label") if key in options}
+    graph = read_graph(files[0].parent, **reading)
+    whole = graph.partition(parts, tmp_path / "whole", "hash", scale=options.get("scale", "auto"))
+    streamed = partition_tables(*files, parts, tmp_path / "streamed", **options)
+    open_parts(tmp_path / "streamed")
+    assert streamed.manifest.preprocessing == whole.manifest.preprocessing
+    different = [
+        name
+        for one, two in zip(whole.manifest.parts, streamed.manifest.parts, strict=True)
+        for name in one.sha256.keys() | two.sha256.keys()
+        if one.sha256.get(name) != two.sha256.get(name)
+    ]
+    assert not different
+    assert streamed.manifest.digest == whole.manifest.digest
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = source.TableSource.batches
+    monkeypatch.setattr(
+        source.TableSource, "batches", lambda self, columns, rows=64: batches(self, columns, min(rows, 64))
+    )
+
+
+def frames(make: str, nodes: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
+    columns, y = columns_and_classes(make, nodes)
+    ends = edges(y)
+    names = np.array([f"node {number}" for number in range(nodes)])
+    table = pd.DataFrame({"id": names, "label": np.where(y == 1, "right", "left"), **columns})
+    return table, pd.DataFrame({"source": names[ends[0]], "target": names[ends[1]]})
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("make", TABLES)
+def test_tables_of_many_kinds(make: str, ending: str, tmp_path: Path) -> None:
+    both(tmp_path, write(tmp_path / "graph", *frames(make), ending))
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "rows"])
+@pytest.mark.parametrize("make", ["missing_values", "words_and_city"])
+def test_scales(make: str, scale: str, tmp_path: Path) -> None:
+    both(tmp_path, write(tmp_path / "graph", *frames(make), "parquet"), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("scale", "ending"), [("auto", "csv"), ("none", "csv"), ("standard", "parquet"), ("rows", "parquet")]
+)
+@pytest.mark.parametrize("words", [(12, 0.02, 1), (12, 0.3, 1), (120, 0.02, 1), (12, 0.05, 5000), (4, 1.0, 2000)])
+def test_plain_numbers(words: tuple[int, float, float], scale: str, ending: str, tmp_path: Path) -> None:
+    """A sparse matrix or an array, with few or many columns, small or large."""
+    width, share, size = words
+    random = np.random.RandomState(0)
+    values = np.where(random.rand(80, width) < share, size * random.rand(80, width), 0)
+    nodes = pd.DataFrame({"id": np.arange(80), **{f"w{number}": values[:, number] for number in range(width)}})
+    joined = pd.DataFrame({"source": random.randint(0, 80, 150), "target": random.randint(0, 80, 150)})
+    both(tmp_path, write(tmp_path / "graph", nodes, joined, ending), scale=scale)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_directions_and_roles(directed: bool, ending: str, tmp_path: Path) -> None:
+    random = np.random.RandomState(1)
+    nodes = pd.DataFrame(
+        {"id": 10 * np.arange(70), "x": random.randn(70), "split": random.choice(["train", "VAL ", "test", ""], 70)}
+    )
+    pairs = np.unique(np.sort(random.randint(0, 70, (2, 100)), axis=0), axis=1)
+    joined = pd.DataFrame({"source": 10 * pairs[0], "target": 10 * pairs[1], "weight": random.rand(pairs.shape[1])})
+    joined = pd.concat([joined, joined[:9]])  # repeated
+    both(tmp_path, write(tmp_path / "graph", nodes, joined, ending), directed=directed)
+
+
+LABELS: dict[str, Any] = {
+    "texts": ["b", "a", "", "c"] * 20,
+    "whole numbers": [10, 9, 2, 2] * 20,
+    "fractions": np.linspace(0, 1, 80),
+    "some missing": [1.0, np.nan, 0.0, 2.0] * 20,
+    "booleans": [True, False] * 40,
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels(labels: str, ending: str, tmp_path: Path) -> None:
+    nodes = pd.DataFrame({"id": [f"{number}" for number in range(80)], "label": LABELS[labels], "x": np.arange(80.0)})
+    both(tmp_path, write(tmp_path / "graph", nodes, pd.DataFrame({"source": ["0", "5"], "target": ["1", "0"]}), ending))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_several_labels(ending: str, tmp_path: Path) -> None:
+    random = np.random.RandomState(2)
+    nodes = pd.DataFrame(
+        {"id": np.arange(50), "a": random.randint(0, 2, 50), "b": random.randint(0, 2, 50), "x": random.rand(50)}
+    )
+    nodes["a"] = nodes["a"].where(random.rand(50) < 0.8)
+    files = write(tmp_path / "graph", nodes, pd.DataFrame({"source": [0], "target": [1]}), ending)
+    both(tmp_path, files, label=["a", "b"])
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10_000), nodes=st.integers(1, 30), parts=st.integers(1, 6), data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_table(
+    seed: int, nodes: int, parts: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Cells of all kinds in any mixture."""
+    folder = tmp_path_factory.mktemp("table")
+    cell = st.sampled_from(["", "1", "2.5", "-3e2", "na", "yes", "no", "2020-01-02", "ä b", "nan", "007"])
+    columns = {f"c{number}": data.draw(st.lists(cell, min_size=nodes, max_size=nodes)) for number in range(2)}
+    table = pd.DataFrame({"id": [f" n{number} " for number in range(nodes)], "x": np.arange(nodes), **columns})
+    random = np.random.RandomState(seed)
+    ends = random.randint(0, nodes, (2, 2 * nodes))
+    joined = pd.DataFrame({"source": [f"n{node}" for node in ends[0]], "target": [f"n{node} " for node in ends[1]]})
+    both(folder, write(folder / "graph", table, joined, "csv"), parts)
+
+
+WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "an unknown id": ({}, {"source": ["n0", "n1"], "target": ["n1", "x"]}, "row 1 of .*edges.* the target 'x' is not an id in"),
+    "an id twice": ({"id": ["n0", "n1", "n0"]}, {}, "row 2 of .*nodes.* the id 'n0' is already in row 0"),
+    "an empty id": ({"id": ["n0", "", "n2"]}, {}, "row 1 of .*nodes.* the id is empty"),
+    "a weight below 0": ({}, {"weight": [1.0, -1.0]}, "row 1 of .*edges.* the weight -1 must be a number"),
+    "two weights": ({}, {"source": ["n0", "n1"], "target": ["n1", "n0"], "weight": [1.0, 2.0]}, "to 'n.' is there with the weights . and ."),
+    "a role": ({"split": ["train", "", "oops"]}, {}, "row 2 of .* the split 'oops' must be train, val, test or empty"),
+    "infinity": ({"x": [1.0, 2.0, np.inf]}, {}, "node 2 has infinity in the column 'x'"),
+    "an unknown column": ({}, {"colour": ["red", "red"]}, "unknown column 'colour'"),
+    "the label -1": ({"label": ["a", "b", "-1"]}, {}, "row 2: the label -1 is ambiguous"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_tables(wrong: str, ending: str, tmp_path: Path) -> None:
+    of_nodes, of_edges, message = WRONG[wrong]
+    nodes = pd.DataFrame({"id": ["n0", "n1", "n2"], "x": [1.0, 2.0, 3.0]} | of_nodes)
+    joined = pd.DataFrame({"source": ["n0", "n1"], "target": ["n1", "n2"]} | of_edges)
+    with pytest.raises(DataError, match=message):
+        partition_tables(*write(tmp_path / "graph", nodes, joined, ending), 2, tmp_path / "parts")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]
+
+
+def test_metis_needs_the_graph_in_memory(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="method='metis' needs the whole graph in memory"):
+        partition_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", 2, tmp_path / "parts", "metis")
+
+
+def test_own_parts(tmp_path: Path) -> None:
+    nodes, joined = frames("income_and_age", 20)
+    files = write(tmp_path / "graph", nodes, joined, "csv")
+    own = pd.DataFrame({"id": nodes["id"][::-1], "part": np.arange(20)[::-1] % 3})
+    own.to_csv(tmp_path / "own.csv", index=False)
+    by_file = partition_tables(*files, 3, tmp_path / "one", tmp_path / "own.csv")
+    by_array = partition_tables(*files, 3, tmp_path / "two", np.arange(20) % 3)
+    assert by_file.manifest.digest == by_array.manifest.digest
+    assert by_file.manifest.method == "given"
+    assert by_file[1].original.tolist() == [1, 4, 7, 10, 13, 16, 19]
+
+
+@pytest.mark.parametrize("name", ["nodes.txt", "nothing.csv", "broken.parquet", "broken.csv"])
+def test_files_that_are_no_tables(name: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.txt").write_text("id,x\na,1\n")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and so on")
+    (tmp_path / "broken.csv").write_text("id,x\na,1\nb\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,a\n")
+    with pytest.raises(DataError, match=name):
+        partition_tables(tmp_path / name, tmp_path / "edges.csv", 2, tmp_path / "parts")
