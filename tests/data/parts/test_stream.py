@@ -1,5 +1,8 @@
 """Tables that are streamed give the same files as tables that are read into memory."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +49,7 @@ def both(tmp_path: Path, files: tuple[Path, Path], parts: int = 3, **options: An
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = source.TableSource.batches
-    monkeypatch.setattr(
-        source.TableSource, "batches", lambda self, columns, rows=64: batches(self, columns, min(rows, 64))
-    )
+    monkeypatch.setattr(source, "ROWS", 64)
 
 
 def frames(make: str, nodes: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -128,7 +128,7 @@ def test_several_labels(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10_000), nodes=st.integers(1, 30), parts=st.integers(1, 6), data=st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_table(
     seed: int, nodes: int, parts: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -143,17 +143,18 @@ def test_any_table(
     both(folder, write(folder / "graph", table, joined, "csv"), parts)
 
 
+WEIGHTS = {"target": ["n1", "n1"], "source": ["n0", "n0"], "weight": [1.0, 2.0]}
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "an unknown id": ({}, {"source": ["n0", "n1"], "target": ["n1", "x"]}, "row 1 of .*edges.* the target 'x' is not an id in"),
+    "an unknown id": ({}, {"target": ["n1", "x"]}, "row 1 of .*edges.* the target 'x' is not an id in"),
     "an id twice": ({"id": ["n0", "n1", "n0"]}, {}, "row 2 of .*nodes.* the id 'n0' is already in row 0"),
     "an empty id": ({"id": ["n0", "", "n2"]}, {}, "row 1 of .*nodes.* the id is empty"),
     "a weight below 0": ({}, {"weight": [1.0, -1.0]}, "row 1 of .*edges.* the weight -1 must be a number"),
-    "two weights": ({}, {"source": ["n0", "n1"], "target": ["n1", "n0"], "weight": [1.0, 2.0]}, "to 'n.' is there with the weights . and ."),
+    "two weights": ({}, WEIGHTS, "the edge from 'n.' to 'n.' is there with the weights 1 and 2: keep one"),
     "a role": ({"split": ["train", "", "oops"]}, {}, "row 2 of .* the split 'oops' must be train, val, test or empty"),
     "infinity": ({"x": [1.0, 2.0, np.inf]}, {}, "node 2 has infinity in the column 'x'"),
     "an unknown column": ({}, {"colour": ["red", "red"]}, "unknown column 'colour'"),
     "the label -1": ({"label": ["a", "b", "-1"]}, {}, "row 2: the label -1 is ambiguous"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -192,3 +193,53 @@ def test_files_that_are_no_tables(name: str, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target\na,a\n")
     with pytest.raises(DataError, match=name):
         partition_tables(tmp_path / name, tmp_path / "edges.csv", 2, tmp_path / "parts")
+
+
+# A table of 1,500,000 edges in both directions; only the largest part of them may be in memory.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+import pyarrow as pa, pyarrow.parquet as pq
+from justjump import data, files
+from justjump.data.parts import source
+
+files._sync = lambda path: None
+folder, parts = Path(sys.argv[1]), int(sys.argv[2])
+if not (folder / "edges.parquet").exists():
+    random = np.random.default_rng(0)
+    names = np.char.add("node ", np.arange(20_000).astype(str))
+    columns = {f"c{number}": random.normal(size=len(names)) for number in range(8)}
+    pq.write_table(pa.table({"id": names, **columns}), folder / "nodes.parquet", row_group_size=4096)
+    schema = pa.schema([("source", pa.string()), ("target", pa.string())])
+    with pq.ParquetWriter(folder / "edges.parquet", schema) as writer:
+        for _ in range(50):
+            source_names, target_names = names[random.integers(0, len(names), (2, 15_000))]
+            writer.write_table(pa.table({"source": source_names, "target": target_names}))
+source.ROWS = 4096
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 90 * 2**20,) * 2)
+made = data.partition_tables(folder / "nodes.parquet", folder / "edges.parquet", parts, folder / f"parts-{parts}")
+print(made.manifest.num_edges)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory is taken")
+def test_memory_is_that_of_one_part(tmp_path: Path) -> None:
+    """Under a limit of memory in which the whole graph does not fit, many parts are written."""
+    environment = os.environ | {
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    for parts in (32, 1):
+        command = [sys.executable, "-c", LIMITED, str(tmp_path), str(parts)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if parts == 32:
+            assert done.returncode == 0, done.stderr
+            assert int(done.stdout) > 1_400_000
+        else:
+            assert "one of 1 parts does not fit into memory: use more parts" in done.stderr
+    assert not (tmp_path / "parts-1").exists()
+    assert len(open_parts(tmp_path / "parts-32")) == 32

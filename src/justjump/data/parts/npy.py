@@ -50,10 +50,10 @@ class ArrayFile:
     def append(self, rows: np.ndarray) -> None:
         """Add rows `[k, *row]`. The file is open only meanwhile, because there may be many."""
         assert rows.shape[1:] == self.row
-        if len(rows):
+        if rows.size:
             with self.path.open("ab") as file:
                 file.write(np.ascontiguousarray(rows, dtype=self.dtype).data.cast("B"))
-            self.length += len(rows)
+        self.length += len(rows)
 
     def __enter__(self) -> ArrayFile:
         return self

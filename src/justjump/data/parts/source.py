@@ -59,12 +59,12 @@ class TableSource:
                 raise DataError(f"{path}: there is no column {column!r} in {short(', '.join(source.columns))!r}")
         return source
 
-    def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Any]:
-        """Record batches of some columns, at most this many rows each."""
+    def batches(self, columns: Sequence[str], most: int | None = None) -> Iterator[Any]:
+        """Record batches of some columns: `ROWS` rows each, or `most` if that is less."""
         import pyarrow.parquet as pq
 
         with foreign(self.path), pq.ParquetFile(self._file, buffer_size=_BUFFER, pre_buffer=False) as file:
-            yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
+            yield from file.iter_batches(min(most or ROWS, ROWS), columns=list(columns), use_threads=False)
 
     def column(self, name: str) -> Iterator[tuple[int, Any]]:
         """The number of the first row and the array of each batch of one column."""

@@ -22,7 +22,7 @@ from .layout import Shape
 from .numbering import Numbering
 from .progress import Steps
 from .reader import Parts, open_parts
-from .source import ROWS, TableSource
+from .source import TableSource
 from .streamed_columns import column_of_batch, read_column
 from .streamed_fit import FeatureEncoder, FeatureFit
 from .streamed_labels import label_columns, read_labels, read_roles
@@ -47,9 +47,9 @@ def partition_tables(
     """Write a graph in parts from two tables that may be larger than memory.
 
     The result is that of `read_graph(...).partition(...)` on the same tables. They are read in batches, several times.
-    In memory are at most about 100 bytes per node, 80 bytes per edge of the largest part (each direction counts, and
-    repeated rows until they are merged), one column of the table of nodes, five times, and 200 MB. Beside the result,
-    the disk holds 8 to 24 bytes per edge and direction for a while, and a copy of CSV files.
+    In memory are about 200 MB, 70 bytes per node and 100 bytes per edge of the largest part. An edge counts in each
+    direction, and repeated ones count until they are merged. Beside the result, the disk holds 8 to 24 bytes per edge
+    and direction for a while, and a copy of CSV files.
 
     Args:
         nodes: a `.csv` or `.parquet` file with the columns of `nodes.csv`: `id`, perhaps `label` and `split`, features.
@@ -78,7 +78,12 @@ def partition_tables(
             part = hash_parts(len(tables.ids), parts) if called == "hash" else _given(method, tables, parts)
             _Conversion(folder, tables, Numbering.of(part, parts), directed, steps).run(called, label, scale)
 
-    write_folder(Path(output), write)
+    try:
+        write_folder(Path(output), write)
+    except MemoryError as error:
+        raise DataError(
+            f"one of {parts} parts does not fit into memory: use more parts, or a machine with more memory"
+        ) from error
     return open_parts(output, verify=False)
 
 
@@ -131,7 +136,7 @@ class _Conversion:
             writer.add_edges(number, edges)
         advance = self.steps.count("writing nodes", nodes.num_rows)
         first = 0
-        for batch in nodes.batches(["id", *encoder.kinds], max(256, min(ROWS, _BATCH_BYTES // (8 * outputs)))):
+        for batch in nodes.batches(["id", *encoder.kinds], max(256, _BATCH_BYTES // (8 * outputs))):
             there = slice(first, first + len(batch))
             roles = None if masks is None else (masks[0][there], masks[1][there], masks[2][there])
             names = self.tables.ids.names(there.start, there.stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,8 @@ def _values_of_texts(kind: Kind, texts: Any) -> tuple[np.ndarray, Sequence[str]]
     codes, different = encoded_texts(texts)
     if kind in ("number", "date"):
         return np.array([_value(text, kind) for text in different], np.float64)[codes], ()
-    return np.array([_code(text, at, kind) for at, text in enumerate(different)], np.int32)[codes], different
+    places, kept = _kept(kind, different)
+    return places[codes], kept
 
 
 def _value(text: str, kind: Kind) -> float:
@@ -137,8 +138,12 @@ def _value(text: str, kind: Kind) -> float:
     raise _OtherKindError
 
 
-def _code(text: str, place: int, kind: Kind) -> int:
-    return -1 if not text or (kind == "boolean" and text.lower() not in BOOLEANS) else place
+def _kept(kind: Kind, texts: Iterable[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """For each text its place among the sorted ones that are not missing, -1 if it is missing; and these."""
+    texts = list(texts)
+    kept = sorted(text for text in texts if text and (kind != "boolean" or text.lower() in BOOLEANS))
+    place = {text: at for at, text in enumerate(kept)}
+    return np.array([place.get(text, -1) for text in texts], np.int32), tuple(kept)
 
 
 def _read_texts(source: TableSource, name: str) -> Column | None:
@@ -167,6 +172,5 @@ def _read_texts(source: TableSource, name: str) -> Column | None:
     if kind == "text":
         return None
     assert kind in ("boolean", "category")
-    kept = sorted(text for at, text in enumerate(place) if _code(text, at, kind) >= 0)
-    number_of = {text: at for at, text in enumerate(kept)}
-    return Column(name, kind, np.array([number_of.get(text, -1) for text in place], np.int32)[codes], tuple(kept))
+    places, kept = _kept(kind, place)
+    return Column(name, kind, places[codes], kept)
