@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from justjump.files import FileError, make_folder, remove_partial_files, replace_file
+from justjump.files import FileError, make_folder, remove_partial_files, replace_file, write_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -154,3 +154,62 @@ def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == names
     remove_partial_files(tmp_path / "b")
     assert {path.name for path in tmp_path.iterdir()} == names - {f".b.{ended.pid}"}
+
+
+def fill(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "a.txt").write_text("whole")
+
+
+def test_a_folder_is_there_completely_or_not_at_all(tmp_path: Path) -> None:
+    def fail(folder: Path) -> None:
+        fill(folder)
+        assert names(tmp_path) == [f".new.{os.getpid()}"]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path / "new", fail)
+    assert names(tmp_path) == []
+    write_folder(tmp_path / "new", fill)
+    assert names(tmp_path) == ["new"]
+    assert (tmp_path / "new" / "deep" / "a.txt").read_text() == "whole"
+
+
+def test_a_folder_that_holds_something_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    for path in (tmp_path, tmp_path / "a.txt"):
+        with pytest.raises(FileError, match="it is there already; remove it, or choose another folder"):
+            write_folder(path, fill)
+    (tmp_path / "empty").mkdir()
+    write_folder(tmp_path / "empty", fill)
+    assert names(tmp_path) == ["a.txt", "empty"]
+    with pytest.raises(FileError, match=r"cannot write .*a.txt/new: .* a part of this path is a file"):
+        write_folder(tmp_path / "a.txt" / "new", fill)
+
+
+def test_all_files_of_a_folder_are_on_the_disk_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync = os.fsync
+
+    def remember(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").resolve().name)
+        sync(descriptor)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("this system does not tell the names of open files")
+    monkeypatch.setattr(os, "fsync", remember)
+    write_folder(tmp_path / "new", fill)
+    assert synced == ["a.txt", "deep", f".new.{os.getpid()}", tmp_path.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks whether a process lives")
+def test_what_a_killed_process_left_of_a_folder_is_removed(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    fill_in = tmp_path / f".new.{dead.pid}"
+    fill_in.mkdir()
+    fill(fill_in)
+    write_folder(tmp_path / "new", fill)
+    assert names(tmp_path) == ["new"]

@@ -13,7 +13,18 @@ from justjump import __version__
 if TYPE_CHECKING:
     from justjump.experiments.graph_spec import GraphSpec
 
-ORDER = ("train", "predict", "explore", "report", "influence", "attention", "reproduce", "sweep", "results")
+ORDER = (
+    "train",
+    "predict",
+    "explore",
+    "report",
+    "influence",
+    "attention",
+    "reproduce",
+    "sweep",
+    "results",
+    "partition",
+)
 
 
 class Commands(TyperGroup):

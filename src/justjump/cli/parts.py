@@ -39,7 +39,9 @@ def partition(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a graph in parts, for training from disk, on several processes or on several machines.
+    """Cut a graph into parts on disk.
+
+    Several processes or machines can share a graph in parts, and none of them needs all of it in memory.
 
     GRAPH is read into memory. Tables that are named with --nodes and --edges are streamed: they may be larger than
     memory.

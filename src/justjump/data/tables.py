@@ -37,7 +37,8 @@ def read_several_tables(
     except MemoryError as error:
         which = folders[0] if len(folders) == 1 else folders[0].parent
         raise DataError(
-            f"cannot read {which}: its graph does not fit into memory: use a machine with more, or a smaller graph"
+            f"cannot read {which}: its graph does not fit into memory: stream it into parts with justjump partition "
+            "--nodes ... --edges ..., or use a machine with more"
         ) from error
 
 

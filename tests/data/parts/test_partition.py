@@ -201,6 +201,22 @@ def test_the_same_graph_gives_the_same_files(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
+@pytest.mark.parametrize("method", ["metis", "hash"])
+@pytest.mark.parametrize("outward", [False, True])
+def test_one_hub(method: str, outward: bool, tmp_path: Path) -> None:
+    """All edges lead to one node, or from it: a part with nearly all edges, or parts that all read one row."""
+    leaves, hub = np.arange(1, 200), np.zeros(199, int)
+    edges = np.stack([hub, leaves] if outward else [leaves, hub])
+    weight = np.random.RandomState(0).rand(199)
+    graph = Graph(edges, np.random.RandomState(1).randn(200, 2), np.zeros(200, int), ("a",), edge_weight=weight)
+    parts = graph.partition(4, tmp_path / "parts", method)
+    check_all(parts, graph)
+    if outward:
+        assert parts.manifest.num_halo == 3
+    else:
+        assert parts.manifest.num_halo == parts.manifest.num_cut
+
+
 def test_components_have_no_boundary(tmp_path: Path) -> None:
     pairs = np.array([[0, 1, 2, 3, 4, 5], [1, 0, 3, 2, 5, 4]])
     graph = Graph(pairs, np.eye(6), np.zeros(6, int), ("a",))

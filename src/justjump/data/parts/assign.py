@@ -46,7 +46,7 @@ def hash_parts(num_nodes: int, parts: int) -> np.ndarray:
     """Parts of about equal numbers of nodes, as a function of the original number of a node alone: int16 `[N]`.
 
     >>> hash_parts(10, 3).tolist()
-    [1, 1, 1, 2, 1, 2, 1, 1, 2, 2]
+    [1, 2, 1, 0, 1, 2, 2, 0, 1, 1]
     """
     found = np.empty(num_nodes, np.int16)
     for start in range(0, num_nodes, 2**20):  # in blocks: the words take 8 bytes per node

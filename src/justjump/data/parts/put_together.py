@@ -25,7 +25,6 @@ def graph_of(parts: Parts) -> Graph:
         weights.append(weight)
         names += part.names()
     features = [part.features for part in parts]
-    masks = [part.masks for part in parts]
     return Graph(
         edge_index=np.stack([np.concatenate(sources), np.concatenate(targets)]),
         features=csr_matrix(vstack(features)) if it.sparse else np.concatenate(features),
@@ -34,7 +33,7 @@ def graph_of(parts: Parts) -> Graph:
         name=it.name,
         edge_weight=np.concatenate(weights) if it.weighted else None,
         node_names=tuple(names) if it.names else None,
-        masks=tuple(np.concatenate(mask) for mask in zip(*masks, strict=True)) if it.masks else None,  # type: ignore
+        masks=parts.collect_masks(),
         feature_names=tuple(it.preprocessing.output_names) if it.preprocessing.names is not None else None,
         task=it.task,
     )

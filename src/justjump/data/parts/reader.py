@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from ..errors import DataError
-from ..graph import Graph
+from ..graph import Graph, Masks
 from .layout import arrays_of, folder_name
 from .manifest import Manifest, check_arrays
 from .npy import check_array
@@ -87,9 +88,20 @@ class Parts:
                     raise DataError(f"{path} was altered: its SHA-256 is not that of the manifest: copy it again")
             part.check()
 
-    def collect(self, name: str) -> np.ndarray:
-        """An array about the nodes of all parts, such as `labels`, `original` or `train_mask`: `[N, ...]`."""
-        return np.concatenate([getattr(part, name) for part in self])
+    def collect(self, name: Literal["labels", "original", "degree"]) -> np.ndarray:
+        """What all parts say about their own nodes, in the order of the new numbers: `[N, ...]`.
+
+        To bring values of this order back to that of the data: `back[parts.collect("original")] = values`.
+        """
+        return np.concatenate([getattr(part, name)[: part.num_nodes] for part in self])
+
+    def collect_masks(self) -> Masks | None:
+        """Which nodes are for training, validation and test, bool `[N]` each, if the data names them."""
+        if not self.manifest.masks:
+            return None
+        masks = [part.masks for part in self if part.masks is not None]
+        train, val, test = (np.concatenate(mask) for mask in zip(*masks, strict=True))
+        return train, val, test
 
     def to_graph(self) -> Graph:
         """The whole graph in memory, with the new numbers of the nodes.

@@ -62,7 +62,7 @@ def show(parts: Parts) -> None:
     if facts["parts"] > _MOST_ROWS:
         return
     table = Table(box=SIMPLE_HEAD)
-    for title in ("part", "nodes", "edges", "boundary rows", "sent rows"):
+    for title in ("part", "nodes", "edges + loops", "boundary rows", "sent rows"):
         table.add_column(title, justify="right")
     for number, sizes in enumerate(facts["sizes"]):
         table.add_row(str(number), *(f"{sizes[key]:,}" for key in ("nodes", "edges", "halo", "sends")))
