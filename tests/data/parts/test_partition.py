@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from justjump.data import DataError, Graph, Preprocessing, load
 from justjump.data.labels import find_labels
 from justjump.data.parts import Part, Parts, open_parts
+from justjump.nn import DNAConv, GATConv, GCNConv
 from justjump.ops import Adjacency, SparseMatrix
 from made_graphs import made_graph, made_graphs, peoples_graphs
 
@@ -199,6 +200,23 @@ def test_the_same_graph_gives_the_same_files(tmp_path: Path) -> None:
     assert one.manifest.digest == two.manifest.digest != other.manifest.digest
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+@pytest.mark.parametrize("layer", ["dna", "gcn", "gat"])
+def test_layers_on_parts_give_the_rows_of_the_whole_graph_bit_for_bit(layer: str, tmp_path: Path) -> None:
+    """What a part holds is enough for a layer: its own rows, the halo, and the weights of the whole graph."""
+    torch.manual_seed(0)
+    conv: Any = {"dna": DNAConv(16, heads=4, groups=8), "gcn": GCNConv(16, 16), "gat": GATConv(16, 16)}[layer].eval()
+    parts = peoples_graphs()["weighted and directed"].partition(3, tmp_path / "parts")
+    x = torch.randn(300, 2, 16) if layer == "dna" else torch.randn(300, 16)
+    expected = conv(x, whole(parts))
+    for part in parts:
+        shape = part.num_nodes, part.num_nodes + part.num_halo
+        edges = torch.from_numpy(part.rowptr), torch.from_numpy(part.col)
+        weight = torch.from_numpy(part.weight) if layer == "gat" and part.weight is not None else local_weights(part)
+        adj = Adjacency._trusted(shape, *edges, weight, "gcn")
+        local = torch.from_numpy(np.concatenate([np.arange(part.begin, part.end), part.halo]))
+        assert torch.equal(conv(x[local], adj)[: part.num_nodes], expected[part.begin : part.end])
 
 
 @pytest.mark.parametrize("method", ["metis", "hash"])
