@@ -19,7 +19,10 @@ def partition(
         typer.Argument(help="A dataset's name, an .npz file, or a folder with CSV or Parquet files."),
     ] = None,
     nodes: Annotated[
-        Path | None, typer.Option(help="Table of nodes that may be larger than memory (.csv or .parquet).")
+        Path | None,
+        typer.Option(
+            help="Table of nodes that may be larger than memory: a .csv or .parquet file, or a folder of the latter."
+        ),
     ] = None,
     edges: Annotated[Path | None, typer.Option(help="Table of edges that belongs to --nodes.")] = None,
     method: Annotated[

@@ -18,7 +18,7 @@ from justjump.data.parts.source import TableSource
 
 def ids_of(values: Any, folder: Path) -> Ids:
     pq.write_table(pa.table({"id": values}), folder / "nodes.parquet", row_group_size=3)
-    source = TableSource(folder / "nodes.parquet", folder / "nodes.parquet")
+    source = TableSource(folder / "nodes.parquet", [folder / "nodes.parquet"])
     return Ids(source, are_integers(source.columns["id"]), folder)
 
 

@@ -168,6 +168,26 @@ def test_wrong_tables(wrong: str, ending: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["graph"]
 
 
+def test_folders_with_several_files(tmp_path: Path) -> None:
+    nodes, joined = frames("categories", 50)
+    files = write(tmp_path / "graph", nodes, joined, "parquet")
+    for frame, name in ((nodes, "nodes"), (joined, "edges")):
+        (tmp_path / "graph" / name).mkdir()
+        for number, start in enumerate(range(0, len(frame), 40)):
+            frame[start : start + 40].to_parquet(tmp_path / "graph" / name / f"{number:03}.parquet", index=False)
+        (tmp_path / "graph" / name / "_metadata.parquet").write_bytes(b"not a part of the table")
+    one = partition_tables(*files, 3, tmp_path / "one")
+    several = partition_tables(tmp_path / "graph" / "nodes", tmp_path / "graph" / "edges", 3, tmp_path / "several")
+    assert one.manifest.digest == several.manifest.digest
+
+    nodes[["id", "job"]].to_parquet(tmp_path / "graph" / "nodes" / "900.parquet", index=False)
+    with pytest.raises(DataError, match="900.parquet has other columns than 000.parquet: all files of a table need"):
+        partition_tables(tmp_path / "graph" / "nodes", files[1], 3, tmp_path / "wrong")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="empty holds no .parquet files"):
+        partition_tables(tmp_path / "empty", files[1], 3, tmp_path / "wrong")
+
+
 def test_metis_needs_the_graph_in_memory(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="method='metis' needs the whole graph in memory"):
         partition_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", 2, tmp_path / "parts", "metis")

@@ -18,25 +18,30 @@ _BUFFER = 2**20  # bytes that are read at a time of each column of a Parquet fil
 
 
 class TableSource:
-    """A Parquet file that is read again and again, some columns at a time.
+    """A Parquet file, or several one after another, that are read again and again, some columns at a time.
 
     A CSV file is first copied into a Parquet file, with its cells as text, so that columns can be read one by one.
 
     Attributes:
-        path: the user's file, for messages
+        path: the user's file or folder, for messages
         columns: their names, with their types
         num_rows: number of rows
     """
 
-    def __init__(self, path: Path, file: Path) -> None:
+    def __init__(self, path: Path, files: Sequence[Path]) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path, self._file = path, file
-        with foreign(path):
-            opened = pq.ParquetFile(file)
-            self.num_rows: int = opened.metadata.num_rows
-            fields = [field for field in opened.schema_arrow if not pa.types.is_nested(field.type)]
+        self.path, self._files = path, files
+        self.num_rows = 0
+        fields: list[Any] = []
+        for file in files:
+            with foreign(file), pq.ParquetFile(file) as opened:
+                self.num_rows += opened.metadata.num_rows
+                found = [field for field in opened.schema_arrow if not pa.types.is_nested(field.type)]
+            if fields and [(one.name, one.type) for one in found] != [(one.name, one.type) for one in fields]:
+                raise DataError(f"{file} has other columns than {files[0].name}: all files of a table need the same")
+            fields = found
         twice, count = Counter(field.name for field in fields).most_common(1)[0] if fields else ("", 0)
         if count > 1:
             raise DataError(f"{path} has two columns {short(twice)!r}: rename one of them")
@@ -44,16 +49,26 @@ class TableSource:
 
     @classmethod
     def open(cls, path: Path, required: tuple[str, ...], work: Path, steps: Steps) -> TableSource:
-        """Open a `.csv` or `.parquet` file that must have some columns. A CSV file is copied into the folder `work`."""
+        """Open a table that must have some columns: a `.csv` or `.parquet` file, or a folder with `.parquet` files.
+
+        A CSV file is copied into the folder `work`. The files of a folder are taken in the order of their names.
+        """
         try:
             import pyarrow  # noqa: F401
         except ImportError as error:
             raise DataError(f"{path} needs pyarrow to be streamed: pip install 'justjump[parts]'") from error
-        if path.suffix not in (".csv", ".parquet"):
-            raise DataError(f"{path} must be a .csv or a .parquet file")
-        if not path.is_file():
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.glob("*.parquet") if not file.name.startswith(("_", ".")))
+            if not files:
+                raise DataError(f"{path} holds no .parquet files: name a file, or a folder with some")
+        elif not path.exists():
             raise DataError(f"{path} does not exist: name a .csv or a .parquet file")
-        source = cls(path, path if path.suffix == ".parquet" else _copy_csv(path, required, work, steps))
+        elif path.suffix not in (".csv", ".parquet"):
+            raise DataError(f"{path} must be a .csv or a .parquet file, or a folder with .parquet files")
+        elif path.suffix == ".csv":
+            files = [_copy_csv(path, required, work, steps)]
+        source = cls(path, files)
         for column in required:
             if column not in source.columns:
                 raise DataError(f"{path}: there is no column {column!r} in {short(', '.join(source.columns))!r}")
@@ -63,8 +78,9 @@ class TableSource:
         """Record batches of some columns: `ROWS` rows each, or `most` if that is less."""
         import pyarrow.parquet as pq
 
-        with foreign(self.path), pq.ParquetFile(self._file, buffer_size=_BUFFER, pre_buffer=False) as file:
-            yield from file.iter_batches(min(most or ROWS, ROWS), columns=list(columns), use_threads=False)
+        for path in self._files:
+            with foreign(self.path), pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+                yield from file.iter_batches(min(most or ROWS, ROWS), columns=list(columns), use_threads=False)
 
     def column(self, name: str) -> Iterator[tuple[int, Any]]:
         """The number of the first row and the array of each batch of one column."""
@@ -87,7 +103,7 @@ class foreign:
         import pyarrow as pa
 
         if isinstance(error, pa.ArrowException | OSError) and not isinstance(error, MemoryError):
-            what = "Parquet" if self._path.suffix == ".parquet" else "CSV"
+            what = "CSV" if self._path.suffix == ".csv" else "Parquet"
             raise DataError(f"cannot read {self._path}: it is not a valid {what} file ({short(error, 120)})") from error
 
 
@@ -105,7 +121,7 @@ def _copy_csv(path: Path, required: tuple[str, ...], work: Path, steps: Steps) -
 
     columns = CsvFile(path, required).columns
     schema = pa.schema([(column, pa.string()) for column in columns])
-    target = work / f"{path.stem}.parquet"
+    target = work / f"by-{required[0]}.parquet"
     read = pc.ReadOptions(column_names=columns, skip_rows=1, block_size=_CSV_BLOCK, use_threads=False)
     convert = pc.ConvertOptions(column_types=schema, strings_can_be_null=False)
     parse = pc.ParseOptions(newlines_in_values=True)

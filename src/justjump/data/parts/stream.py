@@ -52,8 +52,9 @@ def partition_tables(
     and direction for a while, and a copy of CSV files.
 
     Args:
-        nodes: a `.csv` or `.parquet` file with the columns of `nodes.csv`: `id`, perhaps `label` and `split`, features.
-        edges: a `.csv` or `.parquet` file with `source`, `target` and perhaps `weight`.
+        nodes: a `.csv` or `.parquet` file, or a folder with `.parquet` files, with the columns of `nodes.csv`: `id`,
+            perhaps `label` and `split`, features.
+        edges: the same with `source`, `target` and perhaps `weight`.
         parts: number of parts.
         output: the folder, which must not exist yet. A killed call leaves nothing there.
         method: `"hash"`, or the part of each node as in `Graph.partition`. METIS needs the graph in memory.
@@ -95,8 +96,6 @@ class _Tables:
 
     @classmethod
     def open(cls, node_file: Path, edge_file: Path, work: Path, steps: Steps) -> _Tables:
-        if node_file.stem == edge_file.stem:
-            raise DataError(f"{node_file} and {edge_file} have the same name: rename one of them")
         nodes = TableSource.open(node_file, ("id",), work, steps)
         edges = TableSource.open(edge_file, ("source", "target"), work, steps)
         unknown = [column for column in edges.columns if column not in ("source", "target", "weight")]
