@@ -53,6 +53,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "a task": (set_to("task", value="guess"), "name, task and method must be texts"),
     "a preprocessing": (set_to("preprocessing", value=None), "preprocessing must be an object"),
     "a name of a class": (set_to("class_names", value=[1]), "class_names must be texts"),
+    "columns of labels": (set_to("label_columns", value=[None]), "label_columns must be texts"),
     "a seed": (set_to("seed", value="0"), "expected a size, got 0"),
 }
 

@@ -140,7 +140,14 @@ def test_any_table(
     random = np.random.RandomState(seed)
     ends = random.randint(0, nodes, (2, 2 * nodes))
     joined = pd.DataFrame({"source": [f"n{node}" for node in ends[0]], "target": [f"n{node} " for node in ends[1]]})
-    both(folder, write(folder / "graph", table, joined, "csv"), parts)
+    files = write(folder / "graph", table, joined, "csv")
+    try:
+        read_graph(folder / "graph")
+    except DataError:  # a date or a number is missing among others
+        with pytest.raises(DataError):
+            partition_tables(*files, parts, folder / "streamed")
+    else:
+        both(folder, files, parts)
 
 
 WEIGHTS = {"target": ["n1", "n1"], "source": ["n0", "n0"], "weight": [1.0, 2.0]}
@@ -151,6 +158,16 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a weight below 0": ({}, {"weight": [1.0, -1.0]}, "row 1 of .*edges.* the weight -1 must be a number"),
     "two weights": ({}, WEIGHTS, "the edge from 'n.' to 'n.' is there with the weights 1 and 2: keep one"),
     "a role": ({"split": ["train", "", "oops"]}, {}, "row 2 of .* the split 'oops' must be train, val, test or empty"),
+    "a text among numbers": (
+        {"id": [f"n{n}" for n in range(30)], "x": [str(n) for n in range(29)] + ["oops"]},
+        {},
+        "row 29 of the column 'x' is 'oops', but most others are numbers",
+    ),
+    "a wrong date": (
+        {"id": [f"n{n}" for n in range(9)], "x": ["2026-02-30"] + 8 * ["2026-02-03"]},
+        {},
+        "row 0 of the column 'x' is '2026-02-30', but most others are dates",
+    ),
     "infinity": ({"x": [1.0, 2.0, np.inf]}, {}, "node 2 has infinity in the column 'x'"),
     "an unknown column": ({}, {"colour": ["red", "red"]}, "unknown column 'colour'"),
     "the label -1": ({"label": ["a", "b", "-1"]}, {}, "row 2: the label -1 is ambiguous"),

@@ -41,6 +41,7 @@ class Manifest:
         name: of the graph.
         task: what the labels are.
         class_names: of the classes, labels or targets.
+        label_columns: the columns of the table that the labels come from, if they come from one.
         method: how the nodes were dealt to parts: `"metis"`, `"hash"` or `"given"`.
         seed: of the method.
         preprocessing: what made the features in the parts of those of the graph.
@@ -55,6 +56,7 @@ class Manifest:
     name: str
     task: Task
     class_names: tuple[str, ...]
+    label_columns: tuple[str, ...] | None
     method: str
     seed: int
     preprocessing: Preprocessing
@@ -118,6 +120,7 @@ class Manifest:
         values: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         values |= {one.name: getattr(self, one.name) for one in fields(self)}
         values["class_names"] = list(self.class_names)
+        values["label_columns"] = None if self.label_columns is None else list(self.label_columns)
         values["preprocessing"] = self.preprocessing.to_json()
         values |= {"num_nodes": self.num_nodes, "num_edges": self.num_edges, "ranges": self.ranges.tolist()}
         values["parts"] = [asdict(part.sizes) | {"sha256": dict(part.sha256)} for part in self.parts]
@@ -173,9 +176,9 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     flags = {name: values[name] for name in ("sparse", "weighted", "masks", "names")}
     if not all(isinstance(flag, bool) for flag in flags.values()):
         raise ValueError(f"expected true or false, got {flags}")
-    names = values["class_names"]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("class_names must be texts")
+    names, columns = _texts(values, "class_names"), None
+    if values["label_columns"] is not None:
+        columns = _texts(values, "label_columns")
     if values["task"] not in TASKS or not all(isinstance(values[key], str) for key in ("name", "method")):
         raise ValueError("name, task and method must be texts")
     if not isinstance(values["parts"], list) or not values["parts"]:
@@ -183,7 +186,8 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     return Manifest(
         name=values["name"],
         task=values["task"],
-        class_names=tuple(names),
+        class_names=names,
+        label_columns=columns,
         method=values["method"],
         seed=_size(values["seed"]),
         preprocessing=Preprocessing.from_json(values["preprocessing"]),
@@ -191,6 +195,13 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         parts=tuple(_part(part) for part in values["parts"]),
         **flags,
     )
+
+
+def _texts(values: dict[str, Any], key: str) -> tuple[str, ...]:
+    texts = values[key]
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{key} must be texts")
+    return tuple(texts)
 
 
 def _part(values: dict[str, Any]) -> PartEntry:

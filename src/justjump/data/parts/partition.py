@@ -62,7 +62,8 @@ def partition_graph(
                 writer.add_edges(number, edges)
             writer.add_nodes(0, rows)
             labels = Labels(graph.labels, graph.class_names, graph.task)
-            writer.finish(graph.name, labels, called, seed, preprocessing, steps.count("checksums", parts))
+            columns, advance = graph.label_columns, steps.count("checksums", parts)
+            writer.finish(graph.name, labels, columns, called, seed, preprocessing, advance)
 
     write_folder(output, write)
     return open_parts(output, verify=False)

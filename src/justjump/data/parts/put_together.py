@@ -36,6 +36,7 @@ def graph_of(parts: Parts) -> Graph:
         masks=parts.collect_masks(),
         feature_names=tuple(it.preprocessing.output_names) if it.preprocessing.names is not None else None,
         task=it.task,
+        label_columns=it.label_columns,
     )
 
 

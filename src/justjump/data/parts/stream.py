@@ -143,8 +143,8 @@ class _Conversion:
             first += len(batch)
             advance(len(batch))
         shutil.rmtree(self.work)
-        name = nodes.path.resolve().parent.name
-        writer.finish(name, labels, method, 0, encoder.preprocessing, self.steps.count("checksums", shape.num_parts))
+        name, advance = nodes.path.resolve().parent.name, self.steps.count("checksums", shape.num_parts)
+        writer.finish(name, labels, chosen or None, method, 0, encoder.preprocessing, advance)
 
     def _fit(self, columns: Sequence[str], scale: Scale) -> FeatureEncoder:
         nodes = self.tables.nodes

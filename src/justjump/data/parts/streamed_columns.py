@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cells import BOOLEANS, MISSING, CellSniffer, Kind, days, number
+from ..cells import BOOLEANS, MISSING, CellSniffer, Kind, days
 from ..columns import Column
 from ..errors import DataError, short
 from .source import TableSource
@@ -138,6 +138,15 @@ def _value(text: str, kind: Kind) -> float:
     raise _OtherKindError
 
 
+def _is(text: str, kind: str) -> bool:
+    """Whether a cell is a number or a date, or missing."""
+    try:
+        _value(text, "date" if kind == "date" else "number")
+    except _OtherKindError:
+        return False
+    return True
+
+
 def _kept(kind: Kind, texts: Iterable[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     """For each text its place among the sorted ones that are not missing, -1 if it is missing; and these."""
     texts = list(texts)
@@ -161,12 +170,13 @@ def _read_texts(source: TableSource, name: str) -> Column | None:
     sniffer = CellSniffer()
     for text, at in place.items():
         sniffer.add(text, int(counts[at]))
-    if sniffer.odd() is not None:
-        odd = next(text for text in place if number(text) != number(text) and text.lower() not in MISSING)
-        row = int(np.flatnonzero(codes == place[odd])[0])
+    if (odd := sniffer.odd()) is not None:
+        wanted = odd[1]
+        wrong = next(text for text in place if not _is(text, wanted))
+        row = int(np.flatnonzero(codes == place[wrong])[0])
         raise DataError(
-            f"row {row} of the column {short(name)!r} of {source.path} is {short(odd)!r}, but most others are numbers: "
-            "correct it, or leave it empty if it is unknown"
+            f"row {row} of the column {short(name)!r} is {short(wrong)!r}, but most others are {wanted}s: correct it, "
+            "or leave it empty if it is unknown"
         )
     kind = sniffer.kind()
     if kind == "text":

@@ -95,7 +95,8 @@ class FeatureFit:
             ways, was_sparse = self._table_ways(names, found), None
         chosen = [column.recipes[way] for column, way in zip(found, ways, strict=True)]
         recipes = {at: recipe for at, (recipe, _) in enumerate(chosen) if recipe is not None}
-        preprocessing = Preprocessing(self.scale, len(names), recipes, tuple(names), tuple(self.left_out))
+        dates = None if was_sparse is not None else tuple(name for name in names if self.columns[name].kind == "date")
+        preprocessing = Preprocessing(self.scale, len(names), recipes, tuple(names), tuple(self.left_out), dates)
         size = self.rows * preprocessing.num_outputs
         # The same questions, in the same order, that Preprocessing.apply asks.
         if was_sparse and all(recipe.keeps_zeros for recipe in recipes.values()):

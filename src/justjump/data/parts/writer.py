@@ -95,6 +95,7 @@ class PartsWriter:
         self,
         name: str,
         labels: Labels,
+        label_columns: Sequence[str] | None,
         method: str,
         seed: int,
         preprocessing: Preprocessing,
@@ -111,6 +112,7 @@ class PartsWriter:
             name=name,
             task=labels.task,
             class_names=labels.names,
+            label_columns=None if label_columns is None else tuple(label_columns),
             method=method,
             seed=seed,
             # As it will be read: JSON does not tell tuples from lists.
