@@ -53,16 +53,16 @@ def train(
     prepared = preprocessing(spec, protocol.scale)
     split = default_split(graph, protocol, seed)
     split.check(graph)
+    if tensorboard is not None:
+        check_log_folder(tensorboard)
+    if output is not None:
+        make_folder(output, "--output")
     say_task(graph, protocol, "--task")
     if splits > 1 and graph.masks is not None:
         print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
     say_features(prepared)
     for note in [*notes_on_data(graph, split), *notes_on_memory(graph, config, protocol, len(split.train))]:
         print(f"note: {note}", file=sys.stderr)
-    if tensorboard is not None:
-        check_log_folder(tensorboard)
-    if output is not None:
-        make_folder(output, "--output")
     todo = [
         Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard), device)
         for number in range(seed, seed + splits)
