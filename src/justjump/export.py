@@ -55,6 +55,8 @@ def to_onnx(model: nn.Module, inputs: Sequence[Tensor], path: Path | str) -> Non
         import onnxscript  # noqa: F401
     except ImportError as error:
         raise ImportError(f"an ONNX file needs {error.name}: pip install 'justjump[onnx]'") from error
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} does not exist: make it, or choose another place")
     names = ["x", "edge_index", "edge_weight"][: len(inputs)]
     with _evaluating(model), without_native(), _quiet("onnx_ir", "torch.onnx"):
         made = torch.onnx.export(

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, random_array
 
 from generated_tables import TABLES, columns_and_classes
 from justjump.data import DataError, Preprocessing, Table
+from justjump.data.features import checked_features
 from justjump.data.preprocess import Scale
 from justjump.train import protocol
 
@@ -325,3 +326,20 @@ def test_missing_values_are_said_where_nothing_else_is_done() -> None:
         words = Preprocessing.fit(x, scale).describe()
         assert words == "column 0: as it is, column 1: as it is (missing values marked)"
     assert Preprocessing.fit(x[1:], "none").describe() == ""
+
+
+def test_large_numbers_with_small_differences_keep_them() -> None:
+    """Times in seconds differ by less than float32 can tell; ordinary numbers of double precision become float32."""
+    times = 1.7e9 + np.random.default_rng(0).random((300, 1)) * 3600
+    for features in (times, np.round(times).astype(np.int64)):
+        checked = checked_features(features)
+        assert isinstance(checked, np.ndarray)
+        assert checked.dtype == np.float64
+        done = Preprocessing.fit(checked).apply(checked)
+        assert done.dtype == np.float32
+        assert len(np.unique(done)) == len(np.unique(features))
+        assert Preprocessing.fit(checked, "none").apply(checked).dtype == np.float32
+    for features in (times - 1.7e9, np.arange(6).reshape(3, 2), np.full((3, 1), np.nan), np.full((2, 1), 1e9 + 1)):
+        ordinary = checked_features(features)
+        assert isinstance(ordinary, np.ndarray)
+        assert ordinary.dtype == np.float32

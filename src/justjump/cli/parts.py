@@ -66,10 +66,11 @@ def partition(
         found = whole.partition(parts, output, method or "metis", seed=seed, scale=scale, progress=True)
     else:
         from justjump.data import partition_tables
+        from justjump.experiments.graph_spec import labels_in
 
         assert nodes is not None
         assert edges is not None
-        columns = None if label is None else label.split(",")
+        columns = None if label is None else labels_in(label)
         found = partition_tables(
             nodes, edges, parts, output, method or "hash", directed=directed, label=columns, scale=scale, progress=True
         )

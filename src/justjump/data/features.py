@@ -14,9 +14,15 @@ from .columns import Table
 from .errors import DataError, short
 from .sparse import canonical
 
+# Rounding that changes differences within a column by more than this share of its range is too coarse.
+_ROUNDING = 1e-4
+_BLOCK = 2**14  # rows
+
 
 def checked_features(features: Any, names: Sequence[str] | None = None) -> csr_matrix | np.ndarray | Table:
     """Features `[N, F]` as float32: a `csr_matrix`, an array in which NaN means missing, or a `Table` as it is.
+
+    An array stays float64 where a column has lost its differences otherwise, such as times in seconds since 1970.
 
     `names` are those of the columns, for messages.
     """
@@ -41,7 +47,20 @@ def checked_features(features: Any, names: Sequence[str] | None = None) -> csr_m
     if np.isinf(checked).any():
         node, column = np.argwhere(np.isinf(checked))[0].tolist()
         raise DataError(_not_finite(node, column, features[node, column], names))
-    return checked
+    return np.ascontiguousarray(features, dtype=np.float64) if _is_rounded(features, checked) else checked
+
+
+def _is_rounded(exact: np.ndarray, rounded: np.ndarray) -> bool:
+    """Whether the values of a column differ by so little that rounding changes their differences."""
+    if exact.dtype == rounded.dtype or exact.dtype.itemsize < 4 or exact.dtype.kind == "b":
+        return False
+    error, low, high = np.zeros(exact.shape[1]), np.full(exact.shape[1], np.inf), np.full(exact.shape[1], -np.inf)
+    for first in range(0, len(exact), _BLOCK):
+        block = exact[first : first + _BLOCK].astype(np.float64)
+        error = np.fmax(error, np.fmax.reduce(np.abs(block - rounded[first : first + _BLOCK]), 0))
+        low, high = np.fmin(low, np.fmin.reduce(block, 0)), np.fmax(high, np.fmax.reduce(block, 0))
+    with np.errstate(invalid="ignore"):  # a column in which all values are missing
+        return bool(((error > _ROUNDING * (high - low)) & (high > low)).any())
 
 
 def in_order(

@@ -37,7 +37,8 @@ class Graph:
     Args:
         edge_index: int64 `[2, E]`; row 0 holds sources, row 1 targets. An undirected graph holds both directions.
         features: float32 `[N, F]`; a `csr_matrix` if the data is sparse, otherwise an array, in which NaN means that
-            the value is missing. Or a `Table` of columns: numbers, categories, booleans and dates.
+            the value is missing; float64 where float32 is too coarse for a column. Or a `Table` of columns: numbers,
+            categories, booleans and dates.
         labels: int64 `[N]`, the number of a class; -1 means unknown. For the tasks multilabel and regression: float32
             `[N, K]`; NaN means unknown.
         class_names: `[C]`; for the other tasks the names of the K labels or targets.

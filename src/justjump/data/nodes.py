@@ -119,7 +119,9 @@ def choose_labels(columns: Sequence[str], wanted: str | Sequence[str] | None, wh
     for name in names:
         if name in ("id", "split") or name not in there:
             others = ", ".join(column for column in columns if column not in ("id", "split"))
-            raise NoColumnError(f"{where} has no column {short(name)!r} for the label: choose from {short(others)}")
+            raise NoColumnError(
+                f"{where} has no column {short(name)!r} for the label: choose from {short(others, 300)}"
+            )
     return names
 
 

@@ -143,6 +143,7 @@ class Preprocessing:
             return None
         if np.isnan(features).any():
             return None
+        features = features.astype(np.float32, copy=False)
         return csr_matrix(features) if is_sparse(int(np.count_nonzero(features)), features.size) else features
 
     def _each(self) -> Iterator[tuple[str, Recipe]]:

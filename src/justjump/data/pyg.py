@@ -200,6 +200,8 @@ def _weight_of_attributes(data: Data) -> np.ndarray | None:
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim != 1:
         why = f"has {values.shape[-1]} values per edge, and the layers take one weight"
+    elif len(values) != data.edge_index.size(1):
+        raise DataError(f"data.edge_attr has {len(values)} rows for {data.edge_index.size(1)} edges: give one per edge")
     elif values.dtype.kind not in "iufb" or not np.isfinite(values).all() or (values < 0).any():
         why = "holds numbers that cannot be weights: these are finite and not negative"
     else:

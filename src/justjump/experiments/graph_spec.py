@@ -91,12 +91,21 @@ def provide_graph(spec: GraphSpec, graph: Graph) -> None:
     _received.setdefault(spec, graph)
 
 
+def labels_in(text: str) -> list[str]:
+    """The columns that ``--label`` names.
+
+    >>> labels_in("red, big one")
+    ['red', 'big one']
+    """
+    return [name.strip() for name in text.split(",")]
+
+
 @lru_cache(maxsize=CACHED_GRAPHS)
 def _load(spec: GraphSpec) -> Graph:
     if spec in _received:
         return _received[spec]
     if spec.path is not None:
-        label = spec.label_column if spec.label_column is None else spec.label_column.split(",")
+        label = None if spec.label_column is None else labels_in(spec.label_column)
         with warnings.catch_warnings():
             if multiprocessing.parent_process() is not None:  # the command itself has shown them
                 warnings.simplefilter("ignore", DataWarning)

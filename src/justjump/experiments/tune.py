@@ -108,6 +108,7 @@ def _interrupted_after(seconds: float, path: Path) -> Iterator[None]:
             wait = 0.5
             with Store(path, read_only=True) as store:
                 if len(store):
+                    print("tuning: the time is over", file=sys.stderr)
                     signal.raise_signal(signal.SIGINT)
                     return
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any
 
 import torch
@@ -85,7 +86,9 @@ class NeighborLoader(DataLoader[Any]):
                 raise ValueError(f"{name}={value!r} is not supported: neighbours are sampled uniformly, all together")
         for name in kwargs:
             if name not in LOADER_ARGUMENTS:
-                raise TypeError(f"NeighborLoader has no argument {name!r}: {unknown_option(name, LOADER_ARGUMENTS)}")
+                own = [one for one in signature(NeighborLoader.__init__).parameters if one not in ("self", "kwargs")]
+                known = unknown_option(name, [*own, *LOADER_ARGUMENTS])
+                raise TypeError(f"NeighborLoader has no argument {name!r}: {known}")
         kind = str(getattr(subgraph_type, "value", subgraph_type)) if directed else "induced"
         if kind not in ("directional", "induced"):
             raise ValueError(f"subgraph_type={kind!r} is not supported: choose 'directional' or 'induced'")

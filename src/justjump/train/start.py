@@ -25,6 +25,8 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
         is_folder = graph.graph_names is not None
         each = f"the graphs a label each, {'in a column label of graphs.csv' if is_folder else 'as y of their Data'}"
         whose = "some of its nodes a class" if graph.batch is None else each
+        if graph.feature_names:
+            whose += ", or name the columns that hold the labels with label=... (--label)"
         raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
     if graph.task != "regression":
         _check_difference(graph)
