@@ -58,8 +58,8 @@ template <class S>
 void bind_dropout(nb::module_& m, const std::string& suffix) {
     {
         using A = DropoutForward<S>;
-        operation<A>(m, "DropoutForward" + suffix) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(relu) JJ_FIELD(x)
-            JJ_FIELD(y);
+        operation<A>(m, "DropoutForward" + suffix) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(relu)
+            JJ_FIELD(x) JJ_FIELD(y);
     }
     using A = DropoutBackward<S>;
     operation<A>(m, "DropoutBackward" + suffix) JJ_FIELD(dropout) JJ_FIELD(y) JJ_FIELD(grad_y) JJ_FIELD(grad_x);
@@ -82,7 +82,7 @@ void bind_spmm(nb::module_& m, const std::string& suffix) {
     {
         using A = SpmmForward<S>;
         operation<A>(m, "SpmmForward" + suffix) JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(position) JJ_FIELD(weight)
-            JJ_FIELD(ordered) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(x) JJ_FIELD(out);
+            JJ_FIELD(ordered) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(x) JJ_FIELD(out);
     }
     using A = SpmmWeightGrad<S>;
     operation<A>(m, "SpmmWeightGrad" + suffix) JJ_FIELD(rowptr) JJ_FIELD(col) JJ_FIELD(x) JJ_FIELD(grad_out)
@@ -93,8 +93,8 @@ void bind_spmm(nb::module_& m, const std::string& suffix) {
 template <class A>
 nb::class_<A> bind_gat_layer(nb::module_& m, const std::string& name) {
     return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(channels) JJ_FIELD(slope) JJ_FIELD(dropout)
-        JJ_FIELD(seed) JJ_FIELD(value) JJ_FIELD(score_source) JJ_FIELD(score_target) JJ_FIELD(out) JJ_FIELD(sloped)
-            JJ_FIELD(state);
+        JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(value) JJ_FIELD(score_source) JJ_FIELD(score_target) JJ_FIELD(out)
+            JJ_FIELD(sloped) JJ_FIELD(state);
 }
 
 template <class S>
@@ -109,7 +109,7 @@ void bind_gat(nb::module_& m, const std::string& suffix) {
 template <class A>
 nb::class_<A> bind_dna_layer(nb::module_& m, const std::string& name) {
     return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(groups) JJ_FIELD(folded) JJ_FIELD(packed)
-        JJ_FIELD(relu) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(edge_weight) JJ_FIELD(query_weight)
+        JJ_FIELD(relu) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(edge_weight) JJ_FIELD(query_weight)
             JJ_FIELD(query_bias) JJ_FIELD(key_weight) JJ_FIELD(key_bias) JJ_FIELD(value_weight) JJ_FIELD(value_bias)
                 JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries) JJ_FIELD(keys) JJ_FIELD(folded_queries)
                     JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total);

@@ -88,12 +88,12 @@ Layout make_layout(int64_t heads, int64_t channels) {
 
 // ops/dropout/reference.py: dropout_threshold, dropout_mask.
 template <class S>
-Dropout<S> make_dropout(double p, uint64_t seed) {
+Dropout<S> make_dropout(double p, uint64_t seed, int64_t first = 0) {
     require(p >= 0 && p < 1, "dropout is not in [0, 1)");
     const double threshold = std::nearbyint(p * 4294967296.0);
     const uint32_t word = threshold < 4294967295.0 ? static_cast<uint32_t>(threshold) : 0xFFFFFFFFu;
     const uint32_t key = mix32(mix32(static_cast<uint32_t>(seed)) ^ static_cast<uint32_t>(seed >> 32));
-    return {word, key, word ? static_cast<S>(1 / (1 - p)) : S(1)};
+    return {word, key, word ? static_cast<S>(1 / (1 - p)) : S(1), first};
 }
 
 }  // namespace jj

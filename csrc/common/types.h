@@ -51,7 +51,9 @@ struct Dropout {
     uint32_t threshold = 0;  // 0: off
     uint32_t seed_key = 0;   // mix(mix(seed_low) ^ seed_high)
     S factor = 1;            // 1 / (1 - p)
+    int64_t first = 0;       // number of row 0 in the whole of which these rows are a part
     JJ_INLINE uint32_t row_key(int64_t row) const {
+        row += first;
         return mix32(mix32(seed_key ^ static_cast<uint32_t>(row)) ^ static_cast<uint32_t>(row >> 32));
     }
 };

@@ -39,7 +39,7 @@ Dna<S> checked_attention(const DnaLayer<S>& a) {
         expect_dense(a.keys, "keys", M, 2 * T * stride);
     }
     dna.graph = a.graph;
-    dna.dropout = make_dropout<S>(a.dropout, a.seed);
+    dna.dropout = make_dropout<S>(a.dropout, a.seed, a.first);
     dna.steps = T;
     dna.scale = static_cast<S>(1 / std::sqrt(static_cast<double>(a.channels())));
     dna.folded = a.folded;

@@ -24,6 +24,7 @@ struct DnaLayer {
     bool relu = false;    // of the output
     double dropout = 0;   // of the attention weights
     uint64_t seed = 0;
+    int64_t first = 0;                                 // number of the first edge, for dropout
     Matrix<S> edge_weight;                             // [1, E]
     Matrix<S> query_weight, key_weight, value_weight;  // [g * d / g, d / g]
     Matrix<S> query_bias, key_bias, value_bias;        // [1, d] or none

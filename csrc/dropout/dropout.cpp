@@ -17,7 +17,7 @@ void run(const DropoutForward<S>& a) {
     k.y = a.y.data;
     k.y_stride = a.y.stride;
     k.relu = a.relu;
-    k.dropout = make_dropout<S>(a.dropout, a.seed);
+    k.dropout = make_dropout<S>(a.dropout, a.seed, a.first);
     run_rows(k.rows, a.threads,
              [&](int64_t first, int64_t rows, int) { kernels<S>().dropout_forward(k, first, first + rows); });
 }

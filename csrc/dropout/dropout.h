@@ -10,6 +10,7 @@ template <class S>
 struct DropoutForward {
     double dropout = 0;
     uint64_t seed = 0;
+    int64_t first = 0;  // number of the first row
     bool relu = false;
     Matrix<S> x, y;  // [R, d]
     int threads = 1;

@@ -23,7 +23,7 @@ Gat<S> attention(const GatLayer<S>& a, bool by_source) {
     expect_dense(a.out, "out", N, stride);
     expect_dense(a.sloped, "sloped", N, stride);
     expect_dense(a.state, "state", N, 4 * P);
-    k.dropout = make_dropout<S>(a.dropout, a.seed);
+    k.dropout = make_dropout<S>(a.dropout, a.seed, a.first);
     k.slope = static_cast<S>(a.slope);
     k.value = a.value.data;
     k.score_source = a.score_source.data;

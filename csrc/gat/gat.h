@@ -12,6 +12,7 @@ struct GatLayer {
     double slope = 0;
     double dropout = 0;
     uint64_t seed = 0;
+    int64_t first = 0;       // number of the first edge, for dropout
     Matrix<S> value;         // [M, stride] packed
     Matrix<S> score_source;  // [M, P]
     Matrix<S> score_target;  // [N, P]

@@ -14,7 +14,8 @@ struct Spmm {
     Index position;             // the numbers of the edges; null: as they come
     const S* weight = nullptr;  // null: ones
     bool ordered = false;       // the weights come in the order of the edges, whatever their numbers
-    Dropout<S> dropout;         // keep(row 0, 0, number of e)
+    Dropout<S> dropout;         // keep(row 0, 0, first + number of e)
+    uint32_t first = 0;         // low word of the number of the first entry
     const S* x = nullptr;
     int64_t x_stride = 0;
     S* out = nullptr;

@@ -37,7 +37,7 @@ struct Kept {
         }
         for (; i < size; ++i) {
             const int64_t number = a.position ? a.position[first + i] : first + i;
-            add(i, even, mix32(key ^ (static_cast<uint32_t>(number) * kHeadFactor)) >= threshold);
+            add(i, even, mix32(key ^ ((static_cast<uint32_t>(number) + a.first) * kHeadFactor)) >= threshold);
         }
     }
     // W edges from i on.
@@ -67,10 +67,11 @@ struct Kept {
     // The low words of the numbers of W edges from e on.
     static JJ_INLINE typename Types<S>::Word numbers(const Spmm<S>& a, int64_t e) {
         if (!a.position)
-            return lane_numbers<S>(std::make_integer_sequence<int, kLanes<S>>()) + static_cast<uint32_t>(e);
-        if (!a.position.wide) return load_words<S>(static_cast<const uint32_t*>(a.position.data) + e);
+            return lane_numbers<S>(std::make_integer_sequence<int, kLanes<S>>()) + (static_cast<uint32_t>(e) + a.first);
+        if (!a.position.wide) return load_words<S>(static_cast<const uint32_t*>(a.position.data) + e) + a.first;
         typename Types<S>::Word words;
-        for (int lane = 0; lane < kLanes<S>; ++lane) words[lane] = static_cast<uint32_t>(a.position[e + lane]);
+        for (int lane = 0; lane < kLanes<S>; ++lane)
+            words[lane] = static_cast<uint32_t>(a.position[e + lane]) + a.first;
         return words;
     }
 };
@@ -131,7 +132,7 @@ static void spmm_narrow(const Spmm<S>& a, int64_t first, int64_t last, S* out) {
     const uint32_t key = a.dropout.row_key(0), threshold = a.dropout.threshold;
     for (int64_t e = first; e < last; ++e) {
         const int64_t number = a.position ? a.position[e] : e;
-        if (threshold && mix32(key ^ (static_cast<uint32_t>(number) * kHeadFactor)) < threshold) continue;
+        if (threshold && mix32(key ^ ((static_cast<uint32_t>(number) + a.first) * kHeadFactor)) < threshold) continue;
         const S weight = edge_weight(a, e) * a.dropout.factor;
         const S* row = a.x + a.col[e] * a.x_stride;
         for (int64_t i = 0; i < a.width; ++i) sum[i] += weight * row[i];

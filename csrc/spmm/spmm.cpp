@@ -36,6 +36,7 @@ void run(const SpmmForward<S>& a) {
     k.weight = a.weight.data;
     k.ordered = a.ordered;
     k.dropout = make_dropout<S>(a.dropout, a.seed);
+    k.first = static_cast<uint32_t>(a.first);
     k.out = a.out.data;
     k.out_stride = a.out.stride;
     Schedule schedule = make_schedule(k.rowptr, k.rows);

@@ -17,8 +17,9 @@ struct SpmmForward {
     bool ordered = false;
     double dropout = 0;
     uint64_t seed = 0;
-    Matrix<S> x;    // [M, d]
-    Matrix<S> out;  // [N, d]
+    int64_t first = 0;  // number of the first entry, for dropout
+    Matrix<S> x;        // [M, d]
+    Matrix<S> out;      // [N, d]
     int threads = 1;
 };
 

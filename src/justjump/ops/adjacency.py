@@ -71,7 +71,7 @@ class Adjacency(SparseMatrix):
     def _with_weight(self, weight: Tensor | None, aggregate: Aggregate | None = None) -> Adjacency:
         """The same edges, and what was computed of them, with other weights."""
         adj = Adjacency._trusted(self.shape, self.rowptr, self.col, weight, aggregate)
-        adj._structure = self._structure
+        adj._structure, adj.first = self._structure, self.first
         return adj
 
     @classmethod
@@ -324,7 +324,11 @@ def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor, target: Tensor | None 
     A node of degree 0 gets weight 0. ``[E] -> [E]``
     """
     target = edge_targets(rowptr, weight.numel()) if target is None else target
-    degree = segment_sum(weight, rowptr, target)
+    return gcn_scaled(weight, segment_sum(weight, rowptr, target), target, col)
+
+
+def gcn_scaled(weight: Tensor, degree: Tensor, target: Tensor, col: Tensor) -> Tensor:
+    """The weights of :func:`gcn_norm`, given the degree of each node. ``[E], [M], [E], [E] -> [E]``"""
     # The masked value must not pass through pow: its gradient is inf * 0 there.
     scale = torch.where(degree > 0, degree, 1).pow(-0.5) * (degree > 0)
     return scale[target] * weight * scale[col]

@@ -26,6 +26,7 @@ class SparseMatrix:
 
     Attributes:
         shape: ``(R, M)``
+        first: number of the first stored entry in the matrix of which this one has some rows; dropout counts from it
 
     >>> import scipy.sparse
     >>> SparseMatrix.from_scipy(scipy.sparse.csr_matrix([[0, 2], [1, 0], [0, 0]]))
@@ -35,6 +36,7 @@ class SparseMatrix:
     shape: tuple[int, int]
     # Whether the arrays of entries have room for more than there are, as those of a traced graph have (ops/traced.py).
     room = False
+    first = 0
     _structure: dict[str, Any]
 
     def __init__(self, shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> None:

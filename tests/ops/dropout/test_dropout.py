@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from justjump import ops
 from justjump.ops import draw_seed, dropout, relu_dropout
 from justjump.ops.dropout import native as native_dropout
 from justjump.ops.dropout import reference
@@ -162,3 +164,28 @@ def test_mask_keeps_its_share_along_every_axis(p: float) -> None:
 def test_rate_out_of_range_is_refused(p: float) -> None:
     with pytest.raises(ValueError, match="dropout="):
         dropout_threshold(p)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_rows_of_a_part_are_numbered_as_in_the_whole(isa: str, relu: bool) -> None:
+    from justjump.ops.dropout import rows_from
+
+    operation = relu_dropout if relu else dropout
+    x = random(50, 19, dtype=torch.float32)
+    torch.manual_seed(1)
+    whole = operation(x, 0.4)
+    for without in (False, True):
+        torch.manual_seed(1)
+        with rows_from(30), ops.without_native() if without else nullcontext():
+            part = operation(x[30:].clone().requires_grad_(), 0.4)
+        assert torch.equal(part == 0, whole[30:] == 0)
+        torch.testing.assert_close(part, whole[30:])
+
+
+def test_numbers_of_rows_have_64_bits() -> None:
+    """Two parts that are 2^32 rows apart have masks of their own."""
+    x, seed = torch.ones(64, 8), torch.tensor(SEED)
+    far = 5 * 2**32
+    for operation in (native_dropout.dropout, native_dropout.relu_dropout):
+        assert torch.equal(operation(x, 0.5, seed, far), reference.dropout(x[:, None], 0.5, SEED, far)[:, 0])
+        assert not torch.equal(operation(x, 0.5, seed, far), operation(x, 0.5, seed, 0))

@@ -208,3 +208,30 @@ def test_weights_of_another_dtype_are_converted() -> None:
     x = torch.randn(21, 3)
     assert_same(spmm(weighted, x), spmm(adj, x))
     assert spmm(weighted, x.bfloat16()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_entries_of_some_rows_are_numbered_as_in_the_whole(isa: str, width: int) -> None:
+    """The rows of a part drop what the whole matrix drops, in the product and in its gradients."""
+    whole = SparseMatrix.from_entries((40, 30), *torch.randint(0, 30, (2, 400)), torch.randn(400).double())
+    rows = torch.arange(12, 40)
+    part = whole.take(rows)
+    part.first = int(whole.rowptr[12])
+    seed = torch.tensor(9)
+    x = random(30, width)
+    for wide in (False, True):
+        found = []
+        for some in (whole, part):
+            one = x.clone().requires_grad_()
+            structure = (some.rowptr, some.col, None, some.colptr, some.row, some.position)
+            if wide:
+                structure = tuple(None if index is None else index.long() for index in structure)
+            out = native_spmm.spmm(
+                one, some.weight, *structure, some.weight_by_column, 0.4, seed, False, False, some.first
+            )
+            out = out[12:] if some is whole else out
+            (out * random(28, width, seed=1)).sum().backward()
+            found.append((out.detach(), one.grad))
+        (out, grad), (out_of_part, grad_of_part) = found
+        assert torch.equal(out, out_of_part)
+        torch.testing.assert_close(grad, grad_of_part)

@@ -49,7 +49,7 @@ def dna_conv(
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
     learns = any(p is not None and p.requires_grad for p in projections)
     options = (heads, plan.form == "folded", layout is not None, relu, plan.keeps_scores, dropout_p, seed)
-    wanted = (learns, weight.requires_grad, adj.room)
+    wanted = (learns, weight.requires_grad, adj.room, adj.first)
     out: Tensor = dna_layer(list(attended), newest, weight, *projections, *structure, *options, *wanted)
     return out
 
@@ -81,6 +81,7 @@ def dna_layer(
     learns: bool,
     learns_edges: bool,
     room: bool,
+    first: int = 0,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and for backward: the packed rows if they are made here, then :func:`saved_shapes`."""
     if room:
@@ -102,8 +103,8 @@ def dna_layer(
         native.run(
             "DnaForward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position, order), heads=heads,
             groups=query_weight.size(0), folded=folded, packed=packed, relu=relu, dropout=dropout_p,
-            seed=native.unsigned(seed), edge_weight=edge_weight.contiguous(), **weights, history=history, newest=last,
-            given=[] if packed else given, given_newest=None if packed else given_newest, **saved, out=out,
+            seed=native.unsigned(seed), first=first, edge_weight=edge_weight.contiguous(), **weights, history=history,
+            newest=last, given=[] if packed else given, given_newest=None if packed else given_newest, **saved, out=out,
         )  # fmt: skip
     return out, [*made, *saved.values()]
 
@@ -136,6 +137,7 @@ def dna_layer_backward(
     learns: bool,
     learns_edges: bool,
     room: bool,
+    first: int = 0,
 ) -> list[Tensor]:
     """Gradients of each tensor of the history, of newest if it was given, then of what is learned.
 
@@ -145,6 +147,7 @@ def dna_layer_backward(
         learns: whether weights and biases get gradients: query, key and value in turn
         learns_edges: whether the edge weights do: theirs comes last
         room: whether the arrays of edges have room for more edges than there are
+        first: number of the first edge, for dropout
     """
     dtype, targets, sources = query_weight.dtype, rowptr.numel() - 1, history[0].size(0)
     layout = _layout(query_weight, heads)
@@ -169,7 +172,7 @@ def dna_layer_backward(
     native.run(
         "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
         groups=query_weight.size(0), folded=folded, packed=packed, relu=out is not None, dropout=dropout_p,
-        seed=native.unsigned(seed), edge_weight=edge_weight.contiguous(), **weights,
+        seed=native.unsigned(seed), first=first, edge_weight=edge_weight.contiguous(), **weights,
         history=[native.readable(x) for x in history], newest=None if newest is None else native.readable(newest),
         **named, out=None if out is None else out.contiguous(), grad_out=grad.contiguous(), **learned,
         grad_edge_weight=grad_edge_weight, grad_history=grad_history,
@@ -226,7 +229,7 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
         grad, out, history, newest, others, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
         *options,
     )  # fmt: skip
-    *_, learns, learns_edges, _ = options
+    learns, learns_edges = options[2:4]
     grad_history, rest = grads[:count], grads[count:]
     grad_newest = None
     if newest is not None:

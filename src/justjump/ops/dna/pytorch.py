@@ -45,10 +45,10 @@ def dna_attention(query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dro
         raise ValueError(f"{adj} has no weights: call with_self_loops().normalized() of the graph before")
     out = torch.zeros_like(query)
     if adj.traced or is_transformed():  # blocks would become part of the program; transforms know no checkpoints
-        message = _messages(query, key, value, adj.target, adj.col, adj.weight, dropout_p, seed, 0)
+        message = _messages(query, key, value, adj.target, adj.col, adj.weight, dropout_p, seed, adj.first)
         return out.index_add(0, adj.target, message)
     for e in edge_blocks(adj.num_edges, key[0].numel() if len(key) else 1):
-        block = (query, key, value, adj.target[e], adj.col[e], adj.weight[e], dropout_p, seed, e.start)
+        block = (query, key, value, adj.target[e], adj.col[e], adj.weight[e], dropout_p, seed, adj.first + e.start)
         # Backward recomputes the block: [edges, T, H, C] never outlives it.
         message = cast(Tensor, checkpoint(_messages, *block, use_reentrant=False, preserve_rng_state=False))
         out = out.index_add(0, adj.target[e], message)

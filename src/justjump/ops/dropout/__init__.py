@@ -1,5 +1,9 @@
 """Dropout by a counter-based mask: a seed is drawn from torch's generator, the mask is a function of it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import torch
 from torch import Tensor
 
@@ -7,6 +11,26 @@ from justjump.ops.dropout import native, reference
 from justjump.ops.dropout.reference import dropout_threshold
 from justjump.ops.operation import is_traced
 from justjump.ops.plan import is_native
+
+_first_row = ContextVar("first_row", default=0)
+
+
+@contextmanager
+def rows_from(first: int) -> Iterator[None]:
+    """In this block, dropout numbers rows from ``first`` on, as those of a part of a graph are in the whole graph.
+
+    >>> with rows_from(2):
+    ...     part = dropout(torch.ones(1, 4), p=0.5)
+    """
+    token = _first_row.set(first)
+    try:
+        yield
+    finally:
+        _first_row.reset(token)
+
+
+def _first() -> int:
+    return 0 if torch.compiler.is_compiling() else _first_row.get()
 
 
 def draw_seed(p: float) -> Tensor:
@@ -27,8 +51,8 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
         return x
     seed = draw_seed(p)
     if is_traced(x) and not is_native(x):
-        return reference.dropout(_rows(x)[:, None], p, seed)[:, 0]
-    dropped: Tensor = native.dropout(_rows(x), p, seed)
+        return reference.dropout(_rows(x)[:, None], p, seed, _first())[:, 0]
+    dropped: Tensor = native.dropout(_rows(x), p, seed, _first())
     return dropped
 
 
@@ -38,7 +62,7 @@ def relu_dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
         return torch.relu(x)
     if is_traced(x) and not is_native(x):
         return dropout(torch.relu(x), p)
-    dropped: Tensor = native.relu_dropout(_rows(x), p, draw_seed(p))
+    dropped: Tensor = native.relu_dropout(_rows(x), p, draw_seed(p), _first())
     return dropped
 
 
@@ -48,4 +72,4 @@ def _rows(x: Tensor) -> Tensor:
     return x
 
 
-__all__ = ["draw_seed", "dropout", "dropout_threshold", "relu_dropout"]
+__all__ = ["draw_seed", "dropout", "dropout_threshold", "relu_dropout", "rows_from"]

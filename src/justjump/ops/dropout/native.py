@@ -1,7 +1,7 @@
 """Dropout and ReLU as operations of torch, by the native kernels where they serve.
 
-Entry (row, channel) takes the random word of (seed, row, 0, channel), where the channel is the position in memory: a
-packed row draws other words than the same row in the standard layout.
+Entry (row, channel) takes the random word of (seed, first + row, 0, channel), where the channel is the position in
+memory: a packed row draws other words than the same row in the standard layout.
 """
 
 import torch
@@ -14,17 +14,17 @@ from justjump.ops.plan import is_native
 
 
 @operation("justjump::dropout")
-def dropout(x: Tensor, p: float, seed: Tensor) -> Tensor:
+def dropout(x: Tensor, p: float, seed: Tensor, first: int = 0) -> Tensor:
     if not is_native(x):
-        return reference.dropout(x[:, None], p, seed)[:, 0]
-    return _forward(x, p, seed, relu=False)
+        return reference.dropout(x[:, None], p, seed, first)[:, 0]
+    return _forward(x, p, seed, first, relu=False)
 
 
 @operation("justjump::relu_dropout")
-def relu_dropout(x: Tensor, p: float, seed: Tensor) -> Tensor:
+def relu_dropout(x: Tensor, p: float, seed: Tensor, first: int = 0) -> Tensor:
     if not is_native(x):
-        return reference.dropout(torch.relu(x)[:, None], p, seed)[:, 0]
-    return _forward(x, p, seed, relu=True)
+        return reference.dropout(torch.relu(x)[:, None], p, seed, first)[:, 0]
+    return _forward(x, p, seed, first, relu=True)
 
 
 @operation("justjump::relu_dropout_backward")
@@ -37,16 +37,16 @@ def relu_dropout_backward(y: Tensor, grad: Tensor, p: float) -> Tensor:
     return out
 
 
-def _forward(x: Tensor, p: float, seed: Tensor, relu: bool) -> Tensor:
+def _forward(x: Tensor, p: float, seed: Tensor, first: int, relu: bool) -> Tensor:
     out = native.empty(x, *x.shape)
     rows, number = native.readable(x), native.unsigned(seed)
-    native.run("DropoutForward", x.dtype, dropout=p, seed=number, relu=relu, x=rows, y=out)
+    native.run("DropoutForward", x.dtype, dropout=p, seed=number, first=first, relu=relu, x=rows, y=out)
     return out
 
 
 @dropout.register_fake
 @relu_dropout.register_fake
-def _(x, p, seed):  # type: ignore[no-untyped-def]
+def _(x, p, seed, first=0):  # type: ignore[no-untyped-def]
     return x.new_empty(x.shape)
 
 

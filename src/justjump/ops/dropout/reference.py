@@ -15,7 +15,7 @@ def _mix32(h: Tensor) -> Tensor:
     return h ^ (h >> 16)
 
 
-def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: float) -> Tensor:
+def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: float, first_head: int = 0) -> Tensor:
     """Which attention weights dropout keeps: a pure function of (seed, edge, t, head).
 
     There is no state, so a backward pass regenerates the mask of its forward pass and any kernel agrees with this
@@ -31,6 +31,7 @@ def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: fl
         steps: T
         heads: H
         p: probability of dropping a weight
+        first_head: number of the first head
 
     Returns:
         ``[E, T, H]`` bool, True = keep
@@ -43,7 +44,7 @@ def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: fl
     key = _mix32(seed & MASK32) ^ ((seed >> 32) & MASK32)
     key = _mix32(_mix32(_mix32(key) ^ (rows & MASK32)) ^ ((rows >> 32) & MASK32))  # [E]
     t = torch.arange(steps, device=rows.device)[:, None] * 0x9E3779B9
-    head = torch.arange(heads, device=rows.device)[None, :] * 0x85EBCA77
+    head = torch.arange(first_head, first_head + heads, device=rows.device)[None, :] * 0x85EBCA77
     bits = _mix32(key[:, None, None] ^ ((t + head) & MASK32))
     return bits >= dropout_threshold(p)
 
@@ -55,9 +56,9 @@ def dropout_threshold(p: float, name: str = "dropout") -> int:
     return min(round(p * 2**32), MASK32)
 
 
-def dropout(x: Tensor, p: float, seed: int | Tensor, first_row: int = 0) -> Tensor:
+def dropout(x: Tensor, p: float, seed: int | Tensor, first_row: int = 0, first_head: int = 0) -> Tensor:
     """Zero entries of ``x`` ``[R, T, H]`` by :func:`dropout_mask` and scale the rest by ``1 / (1 - p)``."""
     if p == 0:
         return x
     rows = torch.arange(first_row, first_row + x.size(0), device=x.device)
-    return x * dropout_mask(seed, rows, x.size(1), x.size(2), p) / (1 - p)
+    return x * dropout_mask(seed, rows, x.size(1), x.size(2), p, first_head) / (1 - p)

@@ -34,7 +34,15 @@ def gat_attention(
     if factor is not None or not targets or not is_native(value, score_source, score_target):
         structure = (adj.rowptr, adj.col, adj.target, adj.present, factor)
         out, _ = reference.gat_attention(
-            value, score_source, score_target, *structure[:2], negative_slope, dropout_p, seed, *structure[2:]
+            value,
+            score_source,
+            score_target,
+            *structure[:2],
+            negative_slope,
+            dropout_p,
+            seed,
+            *structure[2:],
+            adj.first,
         )
         return out
     sources, heads, channels = value.shape
@@ -43,5 +51,6 @@ def gat_attention(
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position)
     rows = pack(value.reshape(sources, -1), layout)
     scores = F.pad(score_source, padding), F.pad(score_target, padding)
-    out = native.gat_attention(rows, *scores, *structure, heads, channels, negative_slope, dropout_p, seed, adj.room)
+    options = (heads, channels, negative_slope, dropout_p, seed, adj.room, adj.first)
+    out = native.gat_attention(rows, *scores, *structure, *options)
     return unpack(out, layout).view(targets, heads, channels)

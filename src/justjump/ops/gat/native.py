@@ -23,6 +23,7 @@ def gat_attention(
     dropout_p: float,
     seed: Tensor,
     room: bool,
+    first: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The packed output ``[N, stride]``, and two tensors that backward needs besides it.
 
@@ -30,6 +31,7 @@ def gat_attention(
         value: ``[M, stride]`` packed
         score_source, score_target: ``[M, P]``, ``[N, P]``
         room: whether the arrays of edges have room for more edges than there are
+        first: number of the first edge, for dropout
     """
     if room:
         (col,) = native.filled(rowptr, col)
@@ -38,9 +40,9 @@ def gat_attention(
     state = value.new_empty(targets, 4 * score_target.size(1))
     native.run(
         "GatForward", value.dtype, graph=native.graph(value.size(0), rowptr, col), heads=heads, channels=channels,
-        slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed), value=value.contiguous(),
-        score_source=score_source.contiguous(), score_target=score_target.contiguous(), out=out, sloped=sloped,
-        state=state,
+        slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed), first=first,
+        value=value.contiguous(), score_source=score_source.contiguous(), score_target=score_target.contiguous(),
+        out=out, sloped=sloped, state=state,
     )  # fmt: skip
     return out, sloped, state
 
@@ -65,6 +67,7 @@ def gat_backward(
     dropout_p: float,
     seed: Tensor,
     room: bool,
+    first: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of value, score_source and score_target."""
     if room:
@@ -75,7 +78,7 @@ def gat_backward(
     native.run(
         "GatBackward", value.dtype, graph=native.graph(value.size(0), rowptr, col, colptr, row, position),
         heads=heads, channels=channels, slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed),
-        value=value, score_source=score_source, score_target=score_target, out=out.contiguous(),
+        first=first, value=value, score_source=score_source, score_target=score_target, out=out.contiguous(),
         sloped=sloped.contiguous(), state=state.contiguous(), grad_out=grad.contiguous(), grad_value=grad_value,
         grad_source=grad_source, grad_target=grad_target,
     )  # fmt: skip

@@ -24,6 +24,7 @@ def gat_attention(
     target: Tensor | None = None,
     present: Tensor | None = None,
     factor: Tensor | None = None,
+    first: int = 0,
 ) -> tuple[Tensor, Tensor]:
     r"""Graph attention: a softmax over the incoming edges of each node.
 
@@ -37,6 +38,7 @@ def gat_attention(
         target: ``[E]`` where it is known
         present: ``[E]`` False where there is no edge; None where all are edges
         factor: ``[E]`` of the weights
+        first: number of the first edge, for dropout
 
     Returns:
         ``[N, H, C]`` and the weights before dropout ``[E, H]``
@@ -48,6 +50,6 @@ def gat_attention(
     e = (score - top[target]).exp()  # [E, H]
     e = e if present is None else e * present[:, None]
     attention = e / segment_sum(e, rowptr, target)[target]
-    dropped = dropout(attention[:, None], dropout_p, seed)[:, 0]
+    dropped = dropout(attention[:, None], dropout_p, seed, first)[:, 0]
     dropped = dropped if factor is None else dropped * factor[:, None]
     return segment_sum(dropped[..., None] * value[col], rowptr, target), attention

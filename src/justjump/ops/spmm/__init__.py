@@ -36,12 +36,12 @@ def spmm(matrix: SparseMatrix, x: Tensor, dropout_p: float = 0.0) -> Tensor:
     by_column = None if weight is None or learned else matrix.weight_by_column
     weight, by_column = (None if w is None else w.to(x.dtype).contiguous() for w in (weight, by_column))
     structure = (matrix.rowptr, matrix.col, None, matrix.colptr, matrix.row, matrix.position)
-    product: Tensor = native.spmm(x, weight, *structure, by_column, dropout_p, seed, learned, matrix.room)
+    product: Tensor = native.spmm(x, weight, *structure, by_column, dropout_p, seed, learned, matrix.room, matrix.first)
     return product
 
 
 def _plain_spmm(matrix: SparseMatrix, x: Tensor, dropout_p: float, seed: Tensor) -> Tensor:
     """By operations that every backend has."""
     weight = x.new_ones(matrix.num_entries) if matrix.weight is None else matrix.weight.to(x.dtype)
-    weight = dropout_reference.dropout(weight[None, None], dropout_p, seed)[0, 0]
+    weight = dropout_reference.dropout(weight[None, None], dropout_p, seed, first_head=matrix.first)[0, 0]
     return segment_sum(weight[:, None] * x[matrix.col], matrix.rowptr, matrix.target)
