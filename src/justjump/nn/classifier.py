@@ -90,8 +90,7 @@ class NodeClassifier(Layers):
         if batch is not None:
             graphs = count_graphs(batch, adj.num_nodes, num_graphs)
             final = self.readout(final, batch if adj.nodes is None else batch[adj.nodes], graphs)
-        logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
-        return logits
+        return self.logits(final)
 
     def representations(self, x: Tensor | SparseMatrix, adj: Adjacency | Hops) -> History:
         """The projected features h(0) and the output h(t) of each layer, T + 1 in all.
@@ -147,6 +146,11 @@ class NodeClassifier(Layers):
         first = 0 if self.config.jump_input else 1
         final: Tensor = self.jump([history[t] for t in range(first, len(history))])
         return final
+
+    def logits(self, final: Tensor) -> Tensor:
+        """The last map, of what :meth:`final` gives. ``[n, d] -> [n, classes]``"""
+        logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
+        return logits
 
     @torch.no_grad()
     def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int | None = None) -> EdgeAttention:

@@ -53,6 +53,12 @@ class Objective:
         """The mean over all known entries. ``output`` ``[n, C]``; ``labels`` ``[n]`` or ``[n, C]``"""
         if self.task == "multiclass":
             return F.cross_entropy(output, labels, self.weight)
+        return self.total(output, labels) / (~torch.isnan(labels)).sum()
+
+    def total(self, output: Tensor, labels: Tensor) -> Tensor:
+        """The sum over all known entries: the loss times :meth:`count`."""
+        if self.task == "multiclass":
+            return F.cross_entropy(output, labels, self.weight, reduction="sum")
         there = ~torch.isnan(labels)
         if self.task == "multilabel":
             loss = F.binary_cross_entropy_with_logits(
@@ -61,7 +67,13 @@ class Objective:
         else:
             mean, scale = self._units()
             loss = (output - torch.nan_to_num(labels - mean) / scale).square()
-        return (loss * there).sum() / there.sum()
+        return (loss * there).sum()
+
+    def count(self, labels: Tensor) -> float:
+        """The number of known entries; of classes with weights, the sum of the weights."""
+        if self.task == "multiclass":
+            return len(labels) if self.weight is None else self.weight.double()[labels].sum().item()
+        return int((~torch.isnan(labels)).sum())
 
     def constant_loss(self, labels: Tensor) -> float:
         """The smallest loss of a network that says the same of all nodes; for classes, that of their frequencies."""

@@ -1,0 +1,65 @@
+"""Where rows are between two visits of a part: in memory, or in files of a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from justjump.files import FileError, reason
+
+
+class InMemory:
+    """Rows that stay in memory, by names.
+
+    >>> rows = InMemory(torch.float32).rows("h0-3", 2, 4)
+    >>> rows.shape
+    torch.Size([2, 4])
+    """
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self._rows: dict[str, Tensor] = {}
+
+    def rows(self, name: str, count: int, channels: int) -> Tensor:
+        """``[count, channels]``, the same each time; zeros at first."""
+        if name not in self._rows:
+            self._rows[name] = torch.zeros(count, channels, dtype=self.dtype)
+        return self._rows[name]
+
+
+class OnDisk:
+    """Rows in memory-mapped files of a folder. They take memory as long as someone holds the tensor.
+
+    The room for a file is taken when it is made, because a disk that is full later would end the process.
+    """
+
+    def __init__(self, dtype: torch.dtype, folder: Path) -> None:
+        self.dtype, self.folder = dtype, folder
+
+    def rows(self, name: str, count: int, channels: int) -> Tensor:
+        """``[count, channels]``, the same each time; zeros at first."""
+        if not count:
+            return torch.zeros(0, channels, dtype=self.dtype)
+        path, size = self.folder / name, count * channels * self.dtype.itemsize
+        if not path.exists():
+            self._make(path, size)
+        kind = np.float64 if self.dtype == torch.float64 else np.float32
+        return torch.from_numpy(np.memmap(path, kind, "r+", shape=(count, channels)))
+
+    def _make(self, path: Path, size: int) -> None:
+        try:
+            with path.open("wb") as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise FileError(f"cannot write {path} of {size:,} bytes: {reason(error)}") from error
+
+
+Storage = InMemory | OnDisk

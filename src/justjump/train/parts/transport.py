@@ -1,0 +1,70 @@
+"""How rows come from one worker to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+class Transport(Protocol):
+    """A worker among ``world`` workers, counted from 0. ``bytes_sent`` counts the rows that left it."""
+
+    rank: int
+    world: int
+    bytes_sent: int
+
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+        """Send rows ``[k, d]`` to each worker, and get those that each has for this one: ``counts`` rows."""
+
+    def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
+        """The rows of all workers; worker w has ``counts[w]``."""
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is set on some worker."""
+
+
+class Alone:
+    """One process, which owns all parts."""
+
+    rank, world, bytes_sent = 0, 1, 0
+
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+        return list(outgoing)
+
+    def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
+        return [rows]
+
+    def any(self, flag: bool) -> bool:
+        return flag
+
+
+class Processes:
+    """A process of the default group of ``torch.distributed``."""
+
+    def __init__(self) -> None:
+        self.rank, self.world, self.bytes_sent = dist.get_rank(), dist.get_world_size(), 0
+
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+        sizes = [len(rows) for rows in outgoing]
+        given = torch.cat(list(outgoing))
+        found = given.new_empty(sum(counts), given.size(1))
+        dist.all_to_all_single(found, given, list(counts), sizes)
+        self.bytes_sent += given.nbytes - outgoing[self.rank].nbytes
+        return list(torch.split(found, list(counts)))
+
+    def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
+        # Gloo gathers tensors of one size.
+        padded = rows.new_zeros(max(counts), *rows.shape[1:])
+        padded[: len(rows)] = rows
+        found = [torch.empty_like(padded) for _ in counts]
+        dist.all_gather(found, padded)
+        return [one[:count] for one, count in zip(found, counts, strict=True)]
+
+    def any(self, flag: bool) -> bool:
+        flags = torch.tensor([int(flag)])
+        dist.all_reduce(flags, dist.ReduceOp.MAX)
+        return bool(flags.item())
