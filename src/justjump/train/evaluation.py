@@ -29,6 +29,11 @@ def evaluate(
     """The fields of a :class:`~justjump.train.Run` that say how good it is."""
     model.eval()
     predicted = objective.predictions(output_of_all(model, inputs)).cpu().numpy()
+    return evaluated(predicted, graph, split, remedies)
+
+
+def evaluated(predicted: np.ndarray, graph: Graph, split: Split, remedies: Remedies) -> dict[str, Any]:
+    """The same, given what the network predicts for all nodes, ``[N, C]``."""
     measures: dict[str, Values] = {}
     for role in ROLES:
         rows = getattr(split, role)

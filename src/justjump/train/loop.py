@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from justjump.data import Graph, Split
-from justjump.loader import Batches
+from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
 from justjump.train.batches import check_batches, make_batches, train_on_batches
@@ -58,7 +58,8 @@ def fit(
     """Train a network that predicts the labels of nodes, or of whole graphs.
 
     Args:
-        graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, or for whole graphs a list of them or a PyG dataset
+        graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, a graph in parts (:class:`~justjump.data.parts.Parts`),
+            or for whole graphs a list of them or a PyG dataset
         config: which network; the paper's DNA with g=16 by default
         protocol: how it is trained
         split: training, validation and test nodes; by default the graph's own masks, else a random split
@@ -69,7 +70,8 @@ def fit(
         inputs: ``prepare(graph, protocol.scale)``, if it exists already; runs may share it
         progress: show a bar; by default in a terminal and in a notebook
         device: where it computes, such as ``"cuda"``; on other devices than the CPU by PyTorch, without the kernels
-        options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``
+        options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``; for
+            a graph in parts also ``workers``, the number of processes, and ``scratch``, a folder for representations
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -80,12 +82,22 @@ def fit(
     """
     if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
         Graph.of(graph)
+    own: dict[str, Any] = {
+        name: options.pop(name) for name in ("workers", "scratch") if name in options and isinstance(graph, Parts)
+    }
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
     if split is not None and not isinstance(split, Split):
         kind = type(split).__name__
         raise TypeError(f"split is a {kind}, expected a Split of node numbers: shares are fractions=(0.5, 0.2, 0.3)")
     place = checked_device(device)
+    if isinstance(graph, Parts):
+        from justjump.train.parts.workers import train_on_parts  # built on this module
+
+        if inputs is not None or place.type != "cpu":
+            raise ValueError("a graph in parts is trained on the CPU and has inputs of its own: leave out the others")
+        own |= {"split": split, "seed": seed, "output": output, "on_epoch": on_epoch, "progress": progress}
+        return train_on_parts(graph, config, protocol, **own)
     graph = as_graph(graph, protocol)
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
@@ -126,8 +138,8 @@ def fit(
             if state.progress.epoch and progress is not False:
                 print(f"{folder}: the run goes on after epoch {state.progress.epoch}", file=sys.stderr)
             save = partial(save_state, state, wanted, folder)
-        batches = make_batches(inputs, split.train, protocol, config.layers, seed)
-        finished = train_until_done(state, inputs, split, protocol, objective, batches, save, both(bar, on_epoch))
+        step, check = _steps(state, inputs, split, protocol, objective, seed)
+        finished = train_until_done(state, protocol, step, check, save, both(bar, on_epoch))
         model.load_state_dict(state.best)
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
@@ -197,29 +209,46 @@ def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
             yield words.get(name, f"{name} {there} there, {here} here")
 
 
+def _steps(
+    state: State, inputs: Inputs, split: Split, protocol: Protocol, objective: Objective, seed: int
+) -> tuple[Callable[[], float], Callable[[], tuple[float, Values]]]:
+    """An epoch of training, which gives its loss, and a look at the validation nodes: their loss and measures."""
+    train, val = (Part.of(inputs, rows) for rows in (split.train, split.val))
+    batches = make_batches(inputs, split.train, protocol, state.model.config.layers, seed)
+
+    def step() -> float:
+        if batches is None:
+            return train_epoch(state.model, state.optimizer, inputs, train, objective)
+        return train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
+
+    return step, lambda: validate(state.kept, inputs, val, objective, protocol.measures)
+
+
 def train_until_done(
     state: State,
-    inputs: Inputs,
-    split: Split,
     protocol: Protocol,
-    objective: Objective,
-    batches: Batches | None,
+    step: Callable[[], float],
+    check: Callable[[], tuple[float, Values]],
     save: Callable[[], None] | None,
     on_epoch: Callable[[Progress], None],
+    stops: Callable[[bool], bool] = bool,
 ) -> bool:
-    """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False)."""
-    train, val = (Part.of(inputs, rows) for rows in (split.train, split.val))
+    """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False).
+
+    Args:
+        step: trains one epoch, and gives the loss
+        check: gives the validation loss and measures
+        save: writes the state
+        stops: whether to stop, given whether this process was asked to
+    """
     saved = -math.inf
     with ctrl_c_waits() as is_stopped:
         while not is_done(state.progress, protocol):
             start = time.perf_counter()
             set_rates(state.model, state.optimizer, protocol, state.progress.epoch)
-            if batches is None:
-                loss = train_epoch(state.model, state.optimizer, inputs, train, objective)
-            else:
-                loss = train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
+            loss = step()
             state.update_average()
-            val_loss, values = validate(state.kept, inputs, val, objective, protocol.measures)
+            val_loss, values = check()
             if not (math.isfinite(loss) and math.isfinite(val_loss)):
                 raise TrainingError(
                     f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
@@ -231,6 +260,7 @@ def train_until_done(
                 on_epoch(state.progress)
             except KeyboardInterrupt:
                 stop = True
+            stop = stops(stop)
             if save is not None and (stop or time.monotonic() - saved > SAVE_EVERY_SECONDS):
                 save()
                 saved = time.monotonic()

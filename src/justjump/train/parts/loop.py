@@ -1,0 +1,174 @@
+"""One training run on a graph in parts, by one process or as one of several."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from justjump.data import Graph, Split
+from justjump.data.parts import Parts
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.errors import TrainingWarning
+from justjump.train.evaluation import evaluated, notes_on_data
+from justjump.train.loop import both, finished_run, train_until_done
+from justjump.train.measures import SCORE
+from justjump.train.objective import Objective, fitted_temperature
+from justjump.train.optimizer import make_average, make_optimizer
+from justjump.train.parts.executor import Executor
+from justjump.train.parts.nodes import Chosen, labels_of, split_hash
+from justjump.train.parts.outputs import outputs_of_all, validation
+from justjump.train.parts.storage import InMemory, OnDisk, Storage
+from justjump.train.parts.transport import Transport
+from justjump.train.process import keep_memory, one_torch_thread
+from justjump.train.protocol import Protocol
+from justjump.train.remedies import Remedies
+from justjump.train.run import Run, settings
+from justjump.train.show import EpochBar
+from justjump.train.start import check_learnable, default_split
+from justjump.train.stopping import is_stuck
+from justjump.warn import warn
+
+
+def train_as_worker(
+    parts: Parts,
+    config: ModelConfig,
+    protocol: Protocol,
+    transport: Transport,
+    *,
+    split: Split | None,
+    seed: int,
+    output: Path | None,
+    scratch: Path | None,
+    on_epoch: Callable[[Progress], None] | None,
+    progress: bool | None,
+) -> Run:
+    """The whole run, of which this process computes its own parts. Every process gets the same result.
+
+    The first process alone writes, and says something.
+    """
+    leads = transport.rank == 0
+    graph = labels_of(parts)
+    check_learnable(graph, protocol)
+    split = split or default_split(graph, protocol, seed)
+    split.check(graph.labelled)
+    preprocessing = parts.manifest.preprocessing
+    wanted = settings(config, protocol, seed, split_hash(parts, split), preprocessing)
+    if output is not None and (run := finished_run(output, wanted)) is not None:
+        return run
+    objective = Objective.of(graph, split, protocol.class_weight == "balanced")
+    odd = notes_on_data(graph, split)
+    for note in odd if leads else ():
+        warn(note, TrainingWarning)
+    if scratch is None:
+        keep_memory()
+    shown = progress if leads else False
+    with (
+        one_torch_thread(),
+        torch.random.fork_rng(devices=[]),
+        storage_in(scratch) as storage,
+        EpochBar(protocol, graph.task, shown) as bar,
+    ):
+        torch.manual_seed(seed)
+        model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes)
+        state = _start(model, protocol, graph)
+        save = None
+        if output is not None:
+            load_state(state, wanted, output)
+            if state.progress.epoch and leads and progress is not False:
+                print(f"{output}: the run goes on after epoch {state.progress.epoch}", file=sys.stderr)
+            save = partial(save_state, state, wanted, output) if leads else None
+        executor = Executor(parts, model, transport, storage)
+        step = _step(executor, state, Chosen.of(parts, split.train), objective, graph.labels[split.train])
+        check = validation(executor, state, Chosen.of(parts, split.val), objective, protocol.measures)
+        finished = train_until_done(state, protocol, step, check, save, both(bar, on_epoch), transport.any)
+        model.load_state_dict(state.best)
+        logits = outputs_of_all(executor)
+    val = torch.from_numpy(split.val)
+    if protocol.calibrate:
+        labels = torch.from_numpy(graph.labels[split.val])
+        objective = replace(objective, temperature=fitted_temperature(objective, logits[val], labels))
+    constant_loss = objective.constant_loss(torch.from_numpy(graph.labels[split.train]))
+    remedies = Remedies(config, protocol, state.progress.epoch)
+    found = evaluated(objective.predictions(logits).numpy(), graph, split, remedies)
+    for note in found["notes"] if finished and leads else ():
+        warn(note, TrainingWarning)
+    found["notes"] = (*odd, *found["notes"])
+    run = _run(model, graph, parts, protocol, seed, wanted["data_hash"], split, finished, state.progress, found)
+    run.objective, run.stuck = objective, is_stuck(state.progress, constant_loss)
+    if output is not None and leads:
+        run.save(output)
+        if finished:
+            remove_state(output)
+    return run
+
+
+@contextmanager
+def storage_in(scratch: Path | None, dtype: torch.dtype = torch.float32) -> Iterator[Storage]:
+    """In memory, or in a new folder below ``scratch``, which is gone afterwards."""
+    if scratch is None:
+        yield InMemory(dtype)
+        return
+    with tempfile.TemporaryDirectory(prefix="justjump-", dir=scratch) as folder:
+        yield OnDisk(dtype, Path(folder))
+
+
+def _start(model: NodeClassifier, protocol: Protocol, graph: Graph) -> State:
+    optimizer, average = make_optimizer(model, protocol), make_average(model, protocol)
+    state = State(model, optimizer, {}, Progress(measure=SCORE[graph.task]), average)
+    state.keep_best()
+    return state
+
+
+def _step(executor: Executor, state: State, train: Chosen, objective: Objective, labels: Any) -> Callable[[], float]:
+    count = objective.count(torch.from_numpy(labels))
+
+    def step() -> float:
+        loss = executor.train(train, objective, count)
+        state.optimizer.step()
+        return loss
+
+    return step
+
+
+def _run(
+    model: NodeClassifier,
+    graph: Graph,
+    parts: Parts,
+    protocol: Protocol,
+    seed: int,
+    digest: str,
+    split: Split,
+    finished: bool,
+    done: Progress,
+    found: dict[str, Any],
+) -> Run:
+    preprocessing = parts.manifest.preprocessing
+    return Run(
+        model=model,
+        graph_name=graph.name,
+        class_names=graph.class_names,
+        feature_names=preprocessing.names,
+        preprocessing=preprocessing,
+        protocol=protocol,
+        seed=seed,
+        data_hash=digest,
+        split_sizes=(len(split.train), len(split.val), len(split.test)),
+        finished=finished,
+        epochs=done.epoch,
+        best_epoch=done.best_epoch,
+        val_loss=done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
+        seconds=done.seconds,
+        task=graph.task,
+        split=split,
+        whole_graphs=False,
+        **found,
+    )
