@@ -1,11 +1,15 @@
 """Small graphs in parts."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
+from torch import Tensor
 
 from justjump import files
 from justjump.data import Graph
@@ -50,3 +54,79 @@ def make_parts(tmp_path: Path) -> Make:
         return graph.partition(parts, folder, method=part, scale="none")
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other on a busy machine take most of the time of small graphs."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Turns:
+    """A worker that is a thread. One thread works at a time, each with its own state of torch's generator."""
+
+    def __init__(self, rank: int, world: int, shared: "Shared") -> None:
+        self.rank, self.world, self.bytes_sent, self.shared = rank, world, 0, shared
+
+    def _swap(self, value: Any) -> list[Any]:
+        """What all workers have brought."""
+        state = torch.get_rng_state()
+        self.shared.brought[self.rank] = value
+        self.shared.turn.release()
+        try:
+            self.shared.barrier.wait(timeout=60)
+            found = list(self.shared.brought)
+            self.shared.barrier.wait(timeout=60)
+        finally:
+            self.shared.turn.acquire()
+        torch.set_rng_state(state)
+        return found
+
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+        self.bytes_sent += sum(rows.nbytes for worker, rows in enumerate(outgoing) if worker != self.rank)
+        received = [theirs[self.rank] for theirs in self._swap([rows.clone() for rows in outgoing])]
+        assert [len(rows) for rows in received] == list(counts)
+        return received
+
+    def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
+        found = self._swap(rows.clone())
+        assert [len(theirs) for theirs in found] == list(counts)
+        return found
+
+    def any(self, flag: bool) -> bool:
+        return any(self._swap(flag))
+
+
+class Shared:
+    def __init__(self, world: int) -> None:
+        self.turn, self.barrier = threading.Lock(), threading.Barrier(world)
+        self.brought: list[Any] = [None] * world
+
+
+def in_turns(world: int, work: Callable[[Turns], Any]) -> list[Any]:
+    """The results of ``work`` on each of several workers."""
+    shared = Shared(world)
+    results: list[Any] = [None] * world
+    state = torch.get_rng_state()
+
+    def run(rank: int) -> None:
+        with shared.turn:
+            torch.set_rng_state(state)
+            try:
+                results[rank] = work(Turns(rank, world, shared))
+            except Exception as error:
+                results[rank] = error
+                shared.barrier.abort()
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(world)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, Exception) and not isinstance(result, threading.BrokenBarrierError):
+            raise result
+    return results

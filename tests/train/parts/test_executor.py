@@ -17,7 +17,7 @@ from justjump.train.parts.nodes import Chosen
 from justjump.train.parts.storage import InMemory, OnDisk, Storage
 from justjump.train.parts.transport import Alone
 
-from .conftest import Make, random_graph
+from .conftest import Make, Turns, in_turns, random_graph
 
 SMALL = {"layers": 3, "hidden": 16, "heads": 4, "attention_dropout": 0.4}
 NETWORKS = {
@@ -122,6 +122,48 @@ def test_from_disk_the_bits_are_the_same(make_parts: Make, tmp_path: Path, name:
     again, from_disk = step(parts, model, OnDisk(torch.float32, scratch), nodes)
     assert loss == again
     assert all(map(torch.equal, grads, from_disk))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_any_number_of_workers_gives_the_same_bits(make_parts: Make, name: str) -> None:
+    """Three steps of Adam: losses, gradients and weights."""
+    parts = make_parts(random_graph(sparse=name == "dna folded"), parts=5)
+    nodes = np.arange(5, 60, 4)
+    chosen = Chosen.of(parts, nodes)
+
+    def work(transport: Alone | Turns) -> list[torch.Tensor]:
+        model = network(parts, NETWORKS[name])
+        executor = Executor(parts, model, transport, InMemory(torch.float32))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        torch.manual_seed(5)
+        found = []
+        for _ in range(3):
+            found.append(torch.tensor(executor.train(chosen, Objective(), len(nodes))))
+            found += [p.grad.clone() for p in model.parameters() if p.grad is not None]
+            optimizer.step()
+        return [*found, *(p.detach() for p in model.parameters()), torch.get_rng_state()]
+
+    expected = work(Alone())
+    for world in (1, 2, 3, 5):
+        for found in in_turns(world, work):
+            assert len(found) == len(expected)
+            assert all(map(torch.equal, found, expected))
+
+
+@pytest.mark.parametrize("name", ["dna folded", "gcn"])
+def test_bytes_sent(make_parts: Make, name: str) -> None:
+    """Boundary rows times channels times 4 for each representation that a layer reads, forward and backward."""
+    parts = make_parts(parts=5)
+    chosen = Chosen.of(parts, np.arange(0, 60, 4))
+
+    def work(transport: Turns) -> int:
+        executor = Executor(parts, network(parts, NETWORKS[name]), transport, InMemory(torch.float32))
+        executor.train(chosen, Objective(), 15)
+        return transport.bytes_sent
+
+    assert sum(in_turns(5, work)) == 2 * SMALL["layers"] * parts.manifest.num_halo * SMALL["hidden"] * 4
+    between = sum(len(parts[p].send_to(q)) for p in range(5) for q in range(5) if (p < 2) != (q < 2))
+    assert sum(in_turns(2, work)) == 2 * SMALL["layers"] * between * SMALL["hidden"] * 4
 
 
 def test_outputs_are_those_of_the_whole_graph(make_parts: Make) -> None:
