@@ -1,0 +1,33 @@
+"""Rows between two visits of a part."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from justjump.files import FileError
+from justjump.train.parts.storage import InMemory, OnDisk
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("disk", [False, True])
+def test_rows_stay(tmp_path: Path, disk: bool, dtype: torch.dtype) -> None:
+    storage = OnDisk(dtype, tmp_path) if disk else InMemory(dtype)
+    rows = storage.rows("h0-1", 3, 4)
+    assert torch.equal(rows, torch.zeros(3, 4, dtype=dtype))
+    rows[1] = 7
+    del rows
+    assert storage.rows("h0-1", 3, 4)[1].eq(7).all()
+    assert storage.rows("h0-2", 0, 4).shape == (0, 4)
+
+
+def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(FileError, match="of 48 bytes: No space left on device; free some space"):
+        OnDisk(torch.float32, tmp_path).rows("h0-1", 3, 4)
+    assert list(tmp_path.iterdir()) == []
