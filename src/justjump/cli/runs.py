@@ -45,6 +45,17 @@ def train(
         int, typer.Option(min=0, help="Seed of the first split; the next are seed + 1, ...", rich_help_panel=RUNS)
     ] = 0,
     jobs: Jobs = 0,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Number of processes that share a graph in parts.", rich_help_panel=RUNS),
+    ] = 1,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the representations of a graph in parts, which are in memory by default.",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option(help="Where to compute: cpu (default), cuda, cuda:1, mps, ...", rich_help_panel=RUNS),
@@ -79,8 +90,31 @@ def train(
     With --tune, the kind of layer, the sizes and the rates are searched for, and options of the network are not looked
     at. All that was tried is in the folder tuning in --output.
 
+    Where --graph is a graph in parts (see: justjump partition), --workers processes share it. The result is the same
+    for any number of them.
+
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
+    if graph is not None and (Path(graph) / "manifest.json").exists():
+        for name, value in {"--tune": tune, "--plan": plan, "--device": device, "--tensorboard": tensorboard}.items():
+            if value:
+                raise typer.BadParameter(f"{name} is not for a graph in parts: leave it out")
+        from justjump.experiments.train_parts import train_parts
+
+        train_parts(
+            Path(graph),
+            config,
+            protocol,
+            workers=workers,
+            scratch=scratch,
+            splits=splits,
+            seed=seed,
+            output=output,
+            as_json=as_json,
+        )
+        return
+    if workers > 1 or scratch is not None:
+        raise typer.BadParameter("--workers and --scratch are for a graph in parts: make one with justjump partition")
     spec = graph_spec(dataset, graph, directed, data_dir, label)
     if plan:
         from justjump.experiments.plans import show_plan

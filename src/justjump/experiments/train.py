@@ -68,6 +68,20 @@ def train(
         for number in range(seed, seed + splits)
     ]
     results, seconds = run_jobs(todo, [f"split {job.seed}" for job in todo], jobs)
+    conclude(graph, config, protocol, results, seconds, splits, output, as_json)
+
+
+def conclude(
+    graph: Graph,
+    config: ModelConfig,
+    protocol: Protocol,
+    results: Sequence[dict[str, Any]],
+    seconds: float,
+    splits: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what came of several splits, and write it to the folder ``output``; exit if some are missing."""
     done = [result for result in results if result["finished"]]
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:

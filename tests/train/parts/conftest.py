@@ -1,7 +1,7 @@
 """Small graphs in parts."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +54,6 @@ def make_parts(tmp_path: Path) -> Make:
         return graph.partition(parts, folder, method=part, scale="none")
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads that wait for each other on a busy machine take most of the time of small graphs."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 class Turns:

@@ -132,12 +132,23 @@ def _wait(started: dict[Connection, BaseProcess]) -> None:
                 message = connection.recv()
             except EOFError:
                 process.join()
-                raise RunError(
-                    f"{process.name} ended with exit code {process.exitcode}: the same command goes on from the last "
-                    "epoch that was saved"
-                ) from None
+                _raise_killed(started)
+                raise RunError(f"{process.name} ended with exit code {process.exitcode}") from None
+            if isinstance(message, RunError):  # perhaps only because another one has died
+                _raise_killed(started)
             if message is not None:
                 raise message
+
+
+def _raise_killed(started: dict[Connection, BaseProcess]) -> None:
+    """Raise an error about a worker that the system has ended, if there is one."""
+    for process in started.values():
+        process.join(0.2)
+        if process.exitcode is not None and process.exitcode < 0:
+            raise RunError(
+                f"{process.name} was ended by signal {-process.exitcode}: the same command goes on from the last epoch "
+                "that was saved"
+            )
 
 
 def _work(

@@ -1,0 +1,45 @@
+"""Train one network on several splits of a graph in parts."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+
+from justjump.data.parts import open_parts
+from justjump.experiments.train import conclude
+from justjump.files import make_folder
+from justjump.nn import ModelConfig
+from justjump.train import Protocol
+from justjump.train.errors import TrainingWarning
+from justjump.train.parts.nodes import labels_of
+from justjump.train.parts.workers import train_on_parts
+
+
+def train_parts(
+    folder: Path,
+    config: ModelConfig,
+    protocol: Protocol,
+    *,
+    workers: int,
+    scratch: Path | None,
+    splits: int,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Train on one split after the other, print the accuracy over them, and write it to the folder ``output``."""
+    parts = open_parts(folder, verify=False)
+    for option, path in (("--output", output), ("--scratch", scratch)):
+        if path is not None:
+            make_folder(path, option)
+    start, results = time.perf_counter(), []
+    for number in range(seed, seed + splits):
+        own = None if output is None else output / f"split-{number}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
+            run = train_on_parts(parts, config, protocol, workers=workers, scratch=scratch, seed=number, output=own)
+        results.append(run.to_dict())
+        if not run.finished:
+            break
+    conclude(labels_of(parts), config, protocol, results, time.perf_counter() - start, splits, output, as_json)

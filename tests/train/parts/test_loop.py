@@ -1,0 +1,118 @@
+"""Whole runs on graphs in parts."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from justjump import fit
+from justjump.data import Graph
+from justjump.train import Progress, Run, RunError
+from justjump.train.parts.loop import train_as_worker
+
+from .conftest import Make, Turns, in_turns, random_graph
+
+pytestmark = pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
+
+SMALL: dict[str, Any] = {"layers": 2, "hidden": 16, "heads": 4, "groups": 4, "max_epochs": 6, "seed": 1}
+
+
+def weights(run: Run) -> list[torch.Tensor]:
+    return list(run.model.state_dict().values())
+
+
+def assert_same(one: Run, other: Run) -> None:
+    assert all(map(torch.equal, weights(one), weights(other)))
+    assert (one.val_loss, one.epochs, one.best_epoch) == (other.val_loss, other.epochs, other.best_epoch)
+    assert one.measures == other.measures
+
+
+def in_new_order(graph: Graph, original: np.ndarray) -> np.ndarray:
+    new = np.empty(len(original), np.int64)
+    new[original] = np.arange(len(original))
+    return new
+
+
+def test_a_run_is_that_of_the_whole_graph(make_parts: Make) -> None:
+    """The whole graph with the numbers that the parts give its nodes, and with the same split."""
+    parts = make_parts(random_graph(sparse=True, weighted=True))
+    run = fit(parts, **SMALL)
+    assert run.split is not None
+    new = in_new_order(parts.to_graph(), parts.collect("original"))
+    split = type(run.split)(*(new[rows] for rows in (run.split.train, run.split.val, run.split.test)))
+    whole = fit(parts.to_graph(), split=split, scale="none", **SMALL)
+    for one, other in zip(weights(run), weights(whole), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+    assert run.val_loss == pytest.approx(whole.val_loss, abs=1e-5)
+    assert run.split_sizes == (12, 12, 36)
+
+
+@pytest.mark.parametrize("options", [{}, {"model": "gat", "jump": "concat"}, {"average": 0.9, "watch": "macro_f1"}])
+def test_memory_disk_and_workers_give_the_same_run(make_parts: Make, tmp_path: Path, options: dict[str, Any]) -> None:
+    parts, options = make_parts(), SMALL | options
+    run = fit(parts, **options)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert_same(run, fit(parts, scratch=scratch, **options))
+    assert list(scratch.iterdir()) == []
+
+    def work(transport: Turns) -> Run:
+        return train_as_worker(
+            parts, run.config, run.protocol, transport, split=None, seed=1, output=tmp_path / "run", scratch=None,
+            on_epoch=None, progress=False,
+        )  # fmt: skip
+
+    for found in in_turns(3, work):
+        assert_same(run, found)
+    assert_same(run, Run.load(tmp_path / "run"))
+
+
+def test_a_run_that_was_stopped_goes_on(make_parts: Make, tmp_path: Path) -> None:
+    parts = make_parts()
+    whole = fit(parts, **SMALL)
+
+    def stop(progress: Progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    stopped = fit(parts, output=tmp_path / "run", on_epoch=stop, **SMALL)
+    assert (stopped.finished, stopped.epochs) == (False, 3)
+    assert_same(whole, fit(parts, output=tmp_path / "run", **SMALL))
+    values = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert values["graph_name"] == "random"
+    with pytest.raises(RunError, match="other settings"):
+        fit(parts, output=tmp_path / "run", **SMALL | {"hidden": 32})
+
+
+def test_other_tasks(make_parts: Make) -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((60, 2)).astype(np.float32)
+    numbers[3, 1] = np.nan
+    graph = replace(random_graph(), labels=numbers, class_names=("x", "y"), task="regression")
+    run = fit(make_parts(graph), **SMALL)
+    assert set(run.measures["test"]) == {"mae", "rmse", "r2"}
+    labels = (numbers > 0).astype(np.float32)
+    graph = replace(graph, labels=labels, task="multilabel")
+    assert fit(make_parts(graph), class_weight="balanced", calibrate=True, **SMALL).objective.temperature != 1
+    with pytest.raises(ValueError, match="task='multiclass', but the graph was partitioned for 'multilabel'"):
+        fit(make_parts(graph), task="multiclass", **SMALL)
+
+
+def test_predictions_need_no_parts(make_parts: Make) -> None:
+    """A run is one like any other: it predicts the graph as it was before."""
+    graph = random_graph()
+    run = fit(make_parts(graph), **SMALL)
+    found = run.predict(graph)
+    right = (found.classes == graph.labels)[run.split.test]  # type: ignore[union-attr]
+    assert right.mean() == pytest.approx(run.test_accuracy)
+
+
+def test_what_does_not_go_together(make_parts: Make) -> None:
+    with pytest.raises(ValueError, match="is trained on the CPU"):
+        fit(make_parts(), inputs=object(), **SMALL)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="workers"):
+        fit(random_graph(), workers=2)
