@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,8 +46,7 @@ class OnDisk:
         path, size = self.folder / name, count * channels * self.dtype.itemsize
         if not path.exists():
             self._make(path, size)
-        kind = np.float64 if self.dtype == torch.float64 else np.float32
-        return torch.from_numpy(np.memmap(path, kind, "r+", shape=(count, channels)))
+        return torch.from_file(str(path), shared=True, size=count * channels, dtype=self.dtype).view(count, channels)
 
     def _make(self, path: Path, size: int) -> None:
         try:
