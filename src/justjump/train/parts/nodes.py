@@ -59,8 +59,8 @@ def labels_of(parts: Parts) -> Graph:
 
     masks = None
     if it.masks:
-        train, val, test = zip(*(part.masks or () for part in parts), strict=True)
-        masks = in_order(np.concatenate(train)), in_order(np.concatenate(val)), in_order(np.concatenate(test))
+        train, val, test = map(in_order, parts.collect_masks() or ())
+        masks = train, val, test
     return Graph(
         edge_index=np.zeros((2, 0), np.int64),
         features=csr_matrix((it.num_nodes, it.num_features), dtype=np.float32),
