@@ -48,6 +48,7 @@ class Executor:
         if number not in self._locals:
             if not self._keeps:
                 self._locals.clear()
+                self._slices.clear()
             part = self.parts[number]
             self._locals[number] = LocalPart(part, takes_weights(self.model), self.storage.dtype)
         return self._locals[number]
@@ -126,8 +127,6 @@ class Executor:
             return local.adj
         key = chosen, local.number
         if key not in self._slices:
-            if not self._keeps:
-                self._slices.clear()
             self._slices[key] = local.toward(nodes, first)
         return self._slices[key]
 
