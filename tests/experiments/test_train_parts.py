@@ -22,7 +22,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output, options = tmp_path / "out", {"workers": 1, "splits": 2, "seed": 4, "as_json": True}
+    output, options = (
+        tmp_path / "out",
+        {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True},
+    )
     train_parts(folder, CONFIG, Protocol(max_epochs=5), scratch=tmp_path / "new", output=output, **options)  # type: ignore[arg-type]
     summary = json.loads(capsys.readouterr().out)
     assert summary["splits"] == 2
@@ -42,4 +45,4 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = justjump("train", "--graph", folder, "--tune", "1m", code=2)
     assert "--tune is not for a graph in parts: leave it out" in done.stderr
     done = justjump("train", "--dataset", "cora", "--workers", "2", code=2)
-    assert "--workers and --scratch are for a graph in parts: make one with justjump partition" in done.stderr
+    assert "--workers, --scratch and --engine are for a graph in parts: make one with justjump partition" in done.stderr

@@ -37,7 +37,7 @@ StoreFolder = Annotated[
     ),
 ]
 EngineName = Annotated[
-    Literal["local", "ray"], typer.Option("--engine", help="What runs the jobs.", rich_help_panel=RUNS)
+    Literal["local", "ray"], typer.Option("--engine", help="What runs the processes.", rich_help_panel=RUNS)
 ]
 Address = Annotated[
     str | None,

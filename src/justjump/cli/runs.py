@@ -22,6 +22,7 @@ from justjump.cli.app import (
     app,
     graph_spec,
 )
+from justjump.cli.experiments import Address, EngineName
 from justjump.cli.options import GroupedCommand, with_options
 from justjump.nn.config import ModelConfig
 from justjump.train.protocol import Protocol
@@ -56,6 +57,8 @@ def train(
             rich_help_panel=RUNS,
         ),
     ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     device: Annotated[
         str | None,
         typer.Option(help="Where to compute: cpu (default), cuda, cuda:1, mps, ...", rich_help_panel=RUNS),
@@ -106,6 +109,8 @@ def train(
             config,
             protocol,
             workers=workers,
+            engine=engine,
+            address=address,
             scratch=scratch,
             splits=splits,
             seed=seed,
@@ -113,8 +118,10 @@ def train(
             as_json=as_json,
         )
         return
-    if workers > 1 or scratch is not None:
-        raise typer.BadParameter("--workers and --scratch are for a graph in parts: make one with justjump partition")
+    if workers > 1 or scratch is not None or engine != "local":
+        raise typer.BadParameter(
+            "--workers, --scratch and --engine are for a graph in parts: make one with justjump partition"
+        )
     spec = graph_spec(dataset, graph, directed, data_dir, label)
     if plan:
         from justjump.experiments.plans import show_plan

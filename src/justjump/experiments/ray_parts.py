@@ -87,5 +87,5 @@ def _work(given: Mapping[str, Any]) -> None:
     from justjump.train.parts.transport import Processes
 
     torch.set_num_threads(1)
-    parts = open_parts(given["folder"], verify=False)
-    train_as_worker(parts, *given["own"], Processes(), on_epoch=None, progress=False, **given["options"])
+    parts, (config, protocol) = open_parts(given["folder"], verify=False), given["own"]
+    train_as_worker(parts, config, protocol, Processes(), on_epoch=None, progress=False, **given["options"])

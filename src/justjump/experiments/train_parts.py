@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 from justjump.data.parts import open_parts
 from justjump.experiments.train import conclude
@@ -22,6 +23,8 @@ def train_parts(
     protocol: Protocol,
     *,
     workers: int,
+    engine: str,
+    address: str | None,
     scratch: Path | None,
     splits: int,
     seed: int,
@@ -38,7 +41,13 @@ def train_parts(
         own = None if output is None else output / f"split-{number}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
-            run = train_on_parts(parts, config, protocol, workers=workers, scratch=scratch, seed=number, output=own)
+            options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number, "output": own}
+            if engine == "ray":
+                from justjump.experiments.ray_parts import train_with_ray
+
+                run = train_with_ray(parts, config, protocol, address=address, **options)
+            else:
+                run = train_on_parts(parts, config, protocol, **options)
         results.append(run.to_dict())
         if not run.finished:
             break

@@ -1,6 +1,7 @@
 """Whole runs on graphs in parts."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 
 from justjump import fit
 from justjump.data import Graph
+from justjump.data.parts import Parts
 from justjump.train import Progress, Run, RunError
 from justjump.train.parts.loop import train_as_worker
 
@@ -29,6 +31,12 @@ def assert_same(one: Run, other: Run) -> None:
     assert all(map(torch.equal, weights(one), weights(other)))
     assert (one.val_loss, one.epochs, one.best_epoch) == (other.val_loss, other.epochs, other.best_epoch)
     assert one.measures == other.measures
+
+
+def as_worker(parts: Parts, like: Run, transport: Turns, output: Path) -> Run:
+    """One worker's part of a run with the same settings."""
+    options = {"split": None, "seed": like.seed, "scratch": None, "on_epoch": None, "progress": False}
+    return train_as_worker(parts, like.config, like.protocol, transport, output=output, **options)  # type: ignore[arg-type]
 
 
 def in_new_order(graph: Graph, original: np.ndarray) -> np.ndarray:
@@ -60,13 +68,7 @@ def test_memory_disk_and_workers_give_the_same_run(make_parts: Make, tmp_path: P
     assert_same(run, fit(parts, scratch=scratch, **options))
     assert list(scratch.iterdir()) == []
 
-    def work(transport: Turns) -> Run:
-        return train_as_worker(
-            parts, run.config, run.protocol, transport, split=None, seed=1, output=tmp_path / "run", scratch=None,
-            on_epoch=None, progress=False,
-        )  # fmt: skip
-
-    for found in in_turns(3, work):
+    for found in in_turns(3, lambda transport: as_worker(parts, run, transport, tmp_path / "run")):
         assert_same(run, found)
     assert_same(run, Run.load(tmp_path / "run"))
 
@@ -81,7 +83,10 @@ def test_a_run_that_was_stopped_goes_on(make_parts: Make, tmp_path: Path) -> Non
 
     stopped = fit(parts, output=tmp_path / "run", on_epoch=stop, **SMALL)
     assert (stopped.finished, stopped.epochs) == (False, 3)
+    shutil.copytree(tmp_path / "run", tmp_path / "other")
     assert_same(whole, fit(parts, output=tmp_path / "run", **SMALL))
+    for run in in_turns(3, lambda transport: as_worker(parts, whole, transport, tmp_path / "other")):
+        assert_same(whole, run)
     values = json.loads((tmp_path / "run" / "run.json").read_text())
     assert values["graph_name"] == "random"
     with pytest.raises(RunError, match="other settings"):

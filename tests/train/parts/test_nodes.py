@@ -43,5 +43,8 @@ def test_chosen_nodes_are_counted(make_parts: Make) -> None:
     assert sorted(np.concatenate(found)) == rows.tolist()
     assert len(chosen) == len(rows)
     assert chosen.first_nodes == np.cumsum([0, *map(len, found)])[:-1].tolist()
+    same, wanted = Chosen.everyone(parts), Chosen.of(parts, np.arange(60))
+    assert (same.first_nodes, same.first_edges) == (wanted.first_nodes, wanted.first_edges)
+    assert [nodes.tolist() for nodes in same.nodes] == [nodes.tolist() for nodes in wanted.nodes]
     edges = [np.diff(parts[p].rowptr)[nodes].sum() for p, nodes in enumerate(chosen.nodes)]
     assert chosen.first_edges == np.cumsum([0, *edges])[:-1].tolist()

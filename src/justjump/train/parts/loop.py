@@ -59,7 +59,7 @@ def train_as_worker(
     graph = labels_of(parts)
     check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
-    split.check(graph.labelled)
+    split.check(graph)
     preprocessing = parts.manifest.preprocessing
     wanted = settings(config, protocol, seed, split_hash(parts, split), preprocessing)
     if output is not None and (run := finished_run(output, wanted)) is not None:
@@ -170,5 +170,6 @@ def _run(
         task=graph.task,
         split=split,
         whole_graphs=False,
+        label_columns=graph.label_columns,
         **found,
     )

@@ -38,8 +38,16 @@ class Chosen:
             local = np.flatnonzero(wanted[part.original])
             nodes.append(torch.from_numpy(local))
             counts.append(len(local))
-            edges.append(int(np.diff(part.rowptr)[local].sum(dtype=np.int64)))
+            (rowptr,) = part._map("rowptr")  # the property would read all edges of all parts, to check them
+            edges.append(int(np.diff(rowptr)[local].sum(dtype=np.int64)))
         return cls(nodes, np.cumsum(counts).tolist()[:-1], np.cumsum(edges).tolist()[:-1])
+
+    @classmethod
+    def everyone(cls, parts: Parts) -> Chosen:
+        """All nodes."""
+        it = parts.manifest
+        nodes = [torch.arange(entry.sizes.nodes) for entry in it.parts]
+        return cls(nodes, it.ranges[:-1].tolist(), it.first_edges[:-1].tolist())
 
     def __len__(self) -> int:
         return sum(map(len, self.nodes))
@@ -69,6 +77,7 @@ def labels_of(parts: Parts) -> Graph:
         name=it.name,
         masks=masks,
         task=it.task,
+        label_columns=it.label_columns,
     )
 
 

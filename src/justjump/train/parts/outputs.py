@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -68,7 +67,7 @@ def gathered(executor: Executor, outputs: list[Tensor], chosen: Chosen) -> list[
 
 def outputs_of_all(executor: Executor) -> Tensor:
     """Logits of all nodes ``[N, C]``, numbered as in the data that was partitioned."""
-    everyone = Chosen.of(executor.parts, np.arange(executor.parts.manifest.num_nodes))
+    everyone = Chosen.everyone(executor.parts)
     rows = torch.cat(gathered(executor, executor.outputs(everyone), everyone))
     ordered = torch.empty_like(rows)
     ordered[torch.from_numpy(executor.parts.collect("original"))] = rows
