@@ -181,7 +181,7 @@ def test_outputs_are_those_of_the_whole_graph(make_parts: Make) -> None:
     torch.testing.assert_close(picked, found[rows], rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_graph_and_any_parts(make_parts: Make, data: st.DataObject) -> None:
     """Empty parts, parts without boundaries, isolated nodes, more parts than nodes, hubs, loops, directed edges."""
