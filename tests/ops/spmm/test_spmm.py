@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -213,7 +213,8 @@ def test_weights_of_another_dtype_are_converted() -> None:
 @pytest.mark.parametrize("width", [3, 40])
 def test_entries_of_some_rows_are_numbered_as_in_the_whole(isa: str, width: int) -> None:
     """The rows of a part drop what the whole matrix drops, in the product and in its gradients."""
-    whole = SparseMatrix.from_entries((40, 30), *torch.randint(0, 30, (2, 400)), torch.randn(400).double())
+    row, col = torch.randint(0, 30, (2, 400))
+    whole = SparseMatrix.from_entries((40, 30), row, col, torch.randn(400).double())
     rows = torch.arange(12, 40)
     part = whole.take(rows)
     part.first = int(whole.rowptr[12])
@@ -223,7 +224,7 @@ def test_entries_of_some_rows_are_numbered_as_in_the_whole(isa: str, width: int)
         found = []
         for some in (whole, part):
             one = x.clone().requires_grad_()
-            structure = (some.rowptr, some.col, None, some.colptr, some.row, some.position)
+            structure: Any = (some.rowptr, some.col, None, some.colptr, some.row, some.position)
             if wide:
                 structure = tuple(None if index is None else index.long() for index in structure)
             out = native_spmm.spmm(

@@ -1,6 +1,7 @@
 """Steps over parts: the same bits wherever they are computed, and those of the whole graph up to rounding."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,8 @@ from justjump.train.parts.transport import Alone
 
 from .conftest import Make, Turns, in_turns, random_graph
 
-SMALL = {"layers": 3, "hidden": 16, "heads": 4, "attention_dropout": 0.4}
-NETWORKS = {
+SMALL: dict[str, Any] = {"layers": 3, "hidden": 16, "heads": 4, "attention_dropout": 0.4}
+NETWORKS: dict[str, dict[str, Any]] = {
     "dna folded": {"groups": 8, **SMALL},
     "dna separate": {"groups": 2, **SMALL},
     "dna window": {"groups": 8, **SMALL, "window": 2, "keep_first": True},
@@ -36,7 +37,7 @@ NETWORKS = {
 }
 
 
-def network(parts: Parts, options: dict[str, object], dtype: torch.dtype = torch.float32) -> NodeClassifier:
+def network(parts: Parts, options: dict[str, Any], dtype: torch.dtype = torch.float32) -> NodeClassifier:
     torch.manual_seed(3)
     model = NodeClassifier(ModelConfig(**options), parts.manifest.num_features, 3)  # type: ignore[arg-type]
     for name, parameter in model.named_parameters():  # biases that are zero at first would hide mistakes
@@ -74,7 +75,7 @@ def whole_step(
     return loss.item(), [p.grad for p in model.parameters() if p.grad is not None], after
 
 
-def assert_same_as_whole(parts: Parts, options: dict[str, object], dtype: torch.dtype, close: float) -> None:
+def assert_same_as_whole(parts: Parts, options: dict[str, Any], dtype: torch.dtype, close: float) -> None:
     nodes = np.arange(0, parts.manifest.num_nodes, 3)
     model = network(parts, options, dtype)
     loss, grads = step(parts, model, InMemory(dtype), nodes)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from justjump.train import RunError
 from .conftest import Make, random_graph
 
 pytestmark = pytest.mark.filterwarnings("ignore::justjump.train.TrainingWarning")
-SMALL = {"layers": 2, "hidden": 16, "heads": 4, "groups": 4, "max_epochs": 3}
+SMALL: dict[str, Any] = {"layers": 2, "hidden": 16, "heads": 4, "groups": 4, "max_epochs": 3}
 
 
 @pytest.mark.slow
