@@ -39,7 +39,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 def network(parts: Parts, options: dict[str, Any], dtype: torch.dtype = torch.float32) -> NodeClassifier:
     torch.manual_seed(3)
-    model = NodeClassifier(ModelConfig(**options), parts.manifest.num_features, 3)  # type: ignore[arg-type]
+    model = NodeClassifier(ModelConfig(**options), parts.manifest.num_features, 3)
     for name, parameter in model.named_parameters():  # biases that are zero at first would hide mistakes
         if "bias" in name:
             torch.nn.init.normal_(parameter, std=0.1)
