@@ -20,6 +20,10 @@ def test_rows_stay(tmp_path: Path, disk: bool, dtype: torch.dtype) -> None:
     rows[1] = 7
     del rows
     assert storage.rows("h0-1", 3, 4)[1].eq(7).all()
+    held = storage.rows("h0-1", 3, 4)
+    storage.write("h0-1", 1, torch.full((2, 4), 9, dtype=dtype))
+    storage.write("h0-1", 3, torch.full((0, 4), 8, dtype=dtype))
+    assert held[:, 0].tolist() == [0, 9, 9]  # who holds the rows sees it
     assert storage.rows("h0-2", 0, 4).shape == (0, 4)
 
 

@@ -48,17 +48,23 @@ class Boundary:
         rows = part.receive_from(other)
         return slice(part.num_nodes + rows.start, part.num_nodes + rows.stop)
 
-    def fill_halos(self, rows: Callable[[int], Tensor]) -> None:
-        """Bring the rows of own nodes to all parts that read them. ``rows(p)``: ``[n + h, d]`` of an own part."""
+    def fill_halos(self, rows: Callable[[int], Tensor], write: Callable[[int, int, Tensor], None]) -> None:
+        """Bring the rows of own nodes to all parts that read them.
+
+        Args:
+            rows: ``rows(p)`` is ``[n + h, d]`` of an own part
+            write: ``write(p, first, values)`` writes rows of an own part from number ``first`` on
+        """
         outgoing = self._outgoing(lambda mine, other: rows(mine)[self.sends(mine, other)], rows)
         received = self._received(outgoing, lambda mine, other: _length(self.receives(mine, other)))
-        for mine in self.own:
-            into = rows(mine)
-            for other in range(self.owned[-1].stop):
-                place = self.receives(mine, other)
-                if _length(place):
-                    here = other in self.own
-                    into[place] = rows(other)[self.sends(other, mine)] if here else received[other, mine]
+        for (other, mine), values in received.items():
+            write(mine, self.receives(mine, other).start, values)
+        for other in self.own:  # each part is opened once: a page of a file costs time whenever it is first touched
+            nodes = [self.sends(other, mine) for mine in self.own]
+            values = rows(other)[torch.cat(nodes)]
+            for mine, own in zip(self.own, torch.split(values, list(map(len, nodes))), strict=True):
+                if len(own):
+                    write(mine, self.receives(mine, other).start, own)
 
     def return_gradients(self, grads: Callable[[int], Tensor]) -> None:
         """Add the gradients of halo rows to those of their owners, in the order of the parts that they come from."""

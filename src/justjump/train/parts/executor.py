@@ -101,13 +101,20 @@ class Executor:
         self._states = []
         for t in range(self.layers + 1):
             if t:
-                self.boundary.fill_halos(lambda p, t=t: self._rows("h", t - 1, p))  # type: ignore[misc]
+                self._fill_halos(t - 1)
             self._states.append(torch.get_rng_state())
             for number in self.own:
                 local = self.local(number)
                 history = [self._rows("h", s, number) for s in read_by(self.model, t)] if t else []
-                self._rows("h", t, number)[: local.num_nodes] = self._piece(t, local, history, chosen)
+                self._rows("h", t, number)  # a file that is made when it is first asked for
+                self.storage.write(f"h{t}-{number}", 0, self._piece(t, local, history, chosen))
         self._states.append(torch.get_rng_state())
+
+    def _fill_halos(self, s: int) -> None:
+        def write(number: int, first: int, values: Tensor) -> None:
+            self.storage.write(f"h{s}-{number}", first, values)
+
+        self.boundary.fill_halos(lambda number: self._rows("h", s, number), write)
 
     def _piece(self, t: int, local: LocalPart, history: list[Tensor], chosen: Chosen | None) -> Tensor:
         """h(t) of a part. ``[n, d]``"""

@@ -29,6 +29,10 @@ class InMemory:
             self._rows[name] = torch.zeros(count, channels, dtype=self.dtype)
         return self._rows[name]
 
+    def write(self, name: str, first: int, values: Tensor) -> None:
+        """Replace the rows of :meth:`rows` from number ``first`` on."""
+        self._rows[name][first : first + len(values)] = values
+
 
 class OnDisk:
     """Rows in memory-mapped files of a folder. They take memory as long as someone holds the tensor.
@@ -47,6 +51,16 @@ class OnDisk:
         if not path.exists():
             self._make(path, size)
         return torch.from_file(str(path), shared=True, size=count * channels, dtype=self.dtype).view(count, channels)
+
+    def write(self, name: str, first: int, values: Tensor) -> None:
+        """Replace the rows of :meth:`rows` from number ``first`` on: quicker than by mapped memory."""
+        if not len(values):
+            return
+        with (self.folder / name).open("r+b", buffering=0) as file:
+            file.seek(first * values.size(1) * values.itemsize)
+            left = values.contiguous().numpy().data.cast("B")
+            while left:
+                left = left[file.write(left) :]
 
     def _make(self, path: Path, size: int) -> None:
         try:
