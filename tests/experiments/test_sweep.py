@@ -86,7 +86,7 @@ def test_grids(tmp_path: Path) -> None:
         ('{"layers": ["two"]}', "grid.json: layers=two: "),
         ('{"patience": [null]}', "grid.json: patience=None: "),
         ('{"hidden": [16, 20]}', "grid.json: hidden=20: heads=8 does not divide hidden=20"),
-        ('{"depth": [3]}', "'depth' is no option: choose from attention_dropout, batch_size, calibrate"),
+        ('{"depth": [3]}', "'depth' is no option: choose from attention, attention_dropout, attention_warmup, "),
         ('{"groups": [8]}', "dna-g1 has groups=1: leave out 'groups', and choose rows with --model"),
         ('{"model": ["gcn"]}', "dna-g1 has model=dna: leave out 'model'"),
         ("{", "is no JSON"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import signal
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -60,10 +62,14 @@ def train_with_ray(
                 scaling_config=ScalingConfig(num_workers=workers),
                 run_config=RunConfig(storage_path=folder, failure_config=FailureConfig(max_failures=RETRIES)),
             )
+            before = signal.getsignal(signal.SIGINT)
             try:
                 trainer.fit()
             except Exception as error:  # Ray wraps those of workers in classes of its own
                 raise RunError(f"training with Ray has failed: {_reason(error)}") from error
+            finally:
+                if threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGINT, before)  # Ray leaves its own
             return Run.load(output)
     finally:
         if ours:

@@ -81,7 +81,7 @@ def dna_layer(
     learns: bool,
     learns_edges: bool,
     room: bool,
-    first: int = 0,
+    first: int,
 ) -> tuple[Tensor, list[Tensor]]:
     """The output, and for backward: the packed rows if they are made here, then :func:`saved_shapes`."""
     if room:
@@ -137,7 +137,7 @@ def dna_layer_backward(
     learns: bool,
     learns_edges: bool,
     room: bool,
-    first: int = 0,
+    first: int,
 ) -> list[Tensor]:
     """Gradients of each tensor of the history, of newest if it was given, then of what is learned.
 

@@ -55,7 +55,7 @@ def train_on_parts(
         protocol: how it is trained
         workers: number of processes, which share the parts; processes that ``torchrun`` started are taken as they are
         scratch: folder on a fast disk for the representations of all nodes; they are in memory by default
-        split, seed, output, on_epoch, progress: as of :func:`~justjump.fit`; nodes have their numbers in the data that
+        split, seed, output, on_epoch, progress: as of ``justjump.fit``; nodes have their numbers in the data that
             was partitioned
     """
     check_supported(config, protocol)
