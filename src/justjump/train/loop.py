@@ -58,7 +58,7 @@ def fit(
     """Train a network that predicts the labels of nodes, or of whole graphs.
 
     Args:
-        graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, a graph in parts (:class:`~justjump.data.parts.Parts`),
+        graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, a graph in parts (:class:`~justjump.data.Parts`),
             or for whole graphs a list of them or a PyG dataset
         config: which network; the paper's DNA with g=16 by default
         protocol: how it is trained
