@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from justjump.train.parts.boundary import Boundary, dealt
+from justjump.train.parts.boundary import Boundary, Filling, Returning, dealt
 
 from .conftest import Make, Turns, in_turns
 
@@ -19,7 +19,7 @@ def test_parts_are_dealt_evenly() -> None:
         dealt(2, 3)
 
 
-@pytest.mark.parametrize("world", [1, 2, 4])
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
 def test_rows_go_to_their_readers_and_gradients_back(make_parts: Make, world: int) -> None:
     parts = make_parts()
     readers = np.zeros(60)
@@ -37,11 +37,17 @@ def test_rows_go_to_their_readers_and_gradients_back(make_parts: Make, world: in
             assert first >= parts[p].num_nodes
             rows[p][first : first + len(values)] = values
 
-        boundary.fill_halos(rows.__getitem__, write)
+        filling = Filling(boundary, rows.__getitem__, write)
+        for _ in boundary.own:
+            filling.send()
+        filling.finish()
         for p in boundary.own:
             assert torch.equal(rows[p][parts[p].num_nodes :, 0], torch.from_numpy(parts[p].halo).float())
         ones = {p: torch.ones_like(rows[p]) for p in boundary.own}
-        boundary.return_gradients(ones.__getitem__)
+        returning = Returning(boundary, ones.__getitem__)
+        for _ in boundary.own:
+            returning.send()
+        returning.finish()
         for p in boundary.own:
             expected = 1 + torch.from_numpy(readers[parts[p].begin : parts[p].end]).float()
             assert torch.equal(ones[p][: parts[p].num_nodes, 1], expected)

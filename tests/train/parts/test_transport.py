@@ -25,7 +25,7 @@ def transport(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
 def test_a_worker_among_itself(transport: Transport) -> None:
     assert (transport.rank, transport.world) == (0, 1)
     rows = torch.randn(3, 2)
-    assert torch.equal(transport.exchange([rows], [3])[0], rows)
+    assert torch.equal(transport.exchange([rows], [3])()[0], rows)
     assert torch.equal(transport.gather(rows, [3])[0], rows)
     assert transport.any(True)
     assert not transport.any(False)

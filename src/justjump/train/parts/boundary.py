@@ -11,6 +11,11 @@ from torch import Tensor
 from justjump.data.parts import Parts
 from justjump.train.parts.transport import Transport
 
+Rows = Callable[[int], Tensor]  # rows(p) is [n + h, d] of own part p
+Write = Callable[[int, int, Tensor], None]  # write(p, first, values) replaces rows of own part p from number first on
+Picked = Callable[[int, int], "Tensor | slice"]  # rows of an own part that concern another part
+Arrived = Callable[[], dict[tuple[int, int], Tensor]]  # waits for what parts of other workers have for own parts
+
 
 def dealt(parts: int, workers: int) -> list[range]:
     """Which parts each worker owns: as many as the others, and those of one worker together.
@@ -27,6 +32,9 @@ def dealt(parts: int, workers: int) -> list[range]:
 class Boundary:
     """What the parts of one worker send and receive.
 
+    Workers send in turns, in each turn the rows of one own part: they travel while the next part is computed. A worker
+    with fewer parts than another one has empty turns at the end.
+
     Args:
         parts: of the graph
         owned: the parts of each worker
@@ -36,6 +44,7 @@ class Boundary:
     def __init__(self, parts: Parts, owned: Sequence[range], transport: Transport) -> None:
         self.owned, self.transport = owned, transport
         self.own = owned[transport.rank]
+        self.turns = max(map(len, owned))
         self._parts = {number: parts[number] for number in self.own}  # with small arrays alone
 
     def sends(self, mine: int, other: int) -> Tensor:
@@ -48,62 +57,115 @@ class Boundary:
         rows = part.receive_from(other)
         return slice(part.num_nodes + rows.start, part.num_nodes + rows.stop)
 
-    def fill_halos(self, rows: Callable[[int], Tensor], write: Callable[[int, int, Tensor], None]) -> None:
-        """Bring the rows of own nodes to all parts that read them.
+    def exchange(self, turn: int, rows: Rows, pick: Picked, place: Picked) -> Arrived:
+        """Begin a turn, in which one part of each worker sends to all parts of the others.
 
         Args:
-            rows: ``rows(p)`` is ``[n + h, d]`` of an own part
-            write: ``write(p, first, values)`` writes rows of an own part from number ``first`` on
+            turn: number of the own part that sends, counted from 0
+            rows: of own parts
+            pick: the rows that another part gets
+            place: where the rows of another part belong
         """
-        outgoing = self._outgoing(lambda mine, other: rows(mine)[self.sends(mine, other)], rows)
-        received = self._received(outgoing, lambda mine, other: _length(self.receives(mine, other)))
-        for (other, mine), values in received.items():
-            write(mine, self.receives(mine, other).start, values)
-        for other in self.own:  # each part is opened once: a page of a file costs time whenever it is first touched
-            nodes = [self.sends(other, mine) for mine in self.own]
-            values = rows(other)[torch.cat(nodes)]
-            for mine, own in zip(self.own, torch.split(values, list(map(len, nodes))), strict=True):
-                if len(own):
-                    write(mine, self.receives(mine, other).start, own)
+        if self.transport.world == 1:
+            return dict
+        senders = [own[turn] if turn < len(own) else None for own in self.owned]
+        sender = senders[self.transport.rank]
+        sent = rows(self.own[0] if sender is None else sender)
+        outgoing, pairs = [], []
+        for worker, theirs in enumerate(self.owned):
+            here = worker == self.transport.rank
+            picked = [] if here or sender is None else [sent[pick(sender, other)] for other in theirs]
+            outgoing.append(torch.cat([sent[:0], *picked]))
+            other = None if here else senders[worker]
+            pairs.append([] if other is None else [(other, mine) for mine in self.own])
+        sizes = [[_length(place(mine, other)) for other, mine in of_worker] for of_worker in pairs]
+        arrived = self.transport.exchange(outgoing, [sum(of_worker) for of_worker in sizes])
 
-    def return_gradients(self, grads: Callable[[int], Tensor]) -> None:
-        """Add the gradients of halo rows to those of their owners, in the order of the parts that they come from."""
-        outgoing = self._outgoing(lambda mine, other: grads(mine)[self.receives(mine, other)], grads)
-        received = self._received(outgoing, lambda mine, other: len(self.sends(mine, other)))
-        for mine in self.own:
-            into = grads(mine)
-            for other in range(self.owned[-1].stop):
-                nodes = self.sends(mine, other)
+        def wait() -> dict[tuple[int, int], Tensor]:
+            return {
+                pair: found
+                for of_worker, lengths, block in zip(pairs, sizes, arrived(), strict=True)
+                for pair, found in zip(of_worker, torch.split(block, lengths) if lengths else (), strict=True)
+            }
+
+        return wait
+
+
+class Filling:
+    """Rows of own parts on their way to all parts that read them.
+
+    Args:
+        boundary: of the own parts
+        rows, write: of own parts
+    """
+
+    def __init__(self, boundary: Boundary, rows: Rows, write: Write) -> None:
+        self.boundary, self.rows, self.write = boundary, rows, write
+        self._turn = 0
+        self._arrived: Arrived = dict
+
+    def send(self) -> None:
+        """The rows of the next own part are computed."""
+        mine = self.boundary.own[self._turn]
+        self._begin()
+        # The part is opened once: a page of a file costs time whenever it is first touched.
+        nodes = [self.boundary.sends(mine, other) for other in self.boundary.own]
+        values = self.rows(mine)[torch.cat(nodes)]
+        for other, found in zip(self.boundary.own, torch.split(values, list(map(len, nodes))), strict=True):
+            self._write(other, mine, found)
+
+    def finish(self) -> None:
+        """Wait for the rows of all other parts."""
+        while self._turn < self.boundary.turns:
+            self._begin()
+        self._take()
+
+    def _begin(self) -> None:
+        self._take()  # so that rows of one turn alone wait in memory
+        self._arrived = self.boundary.exchange(self._turn, self.rows, self.boundary.sends, self.boundary.receives)
+        self._turn += 1
+
+    def _take(self) -> None:
+        for (other, mine), values in self._arrived().items():
+            self._write(mine, other, values)
+
+    def _write(self, mine: int, other: int, values: Tensor) -> None:
+        if len(values):
+            self.write(mine, self.boundary.receives(mine, other).start, values)
+
+
+class Returning:
+    """Gradients of halo rows on their way to the owners of these rows.
+
+    Args:
+        boundary: of the own parts
+        grads: of own parts
+    """
+
+    def __init__(self, boundary: Boundary, grads: Rows) -> None:
+        self.boundary, self.grads = boundary, grads
+        self._arrived: list[Arrived] = []
+
+    def send(self) -> None:
+        """The gradients of the halo rows of the next own part are complete."""
+        boundary, turn = self.boundary, len(self._arrived)
+        self._arrived.append(boundary.exchange(turn, self.grads, boundary.receives, boundary.sends))
+
+    def finish(self) -> None:
+        """Add them to the gradients of the owners, in the order of the parts that they come from."""
+        boundary = self.boundary
+        while len(self._arrived) < boundary.turns:
+            self.send()
+        received = {pair: found for arrived in self._arrived for pair, found in arrived().items()}
+        for mine in boundary.own:
+            into = self.grads(mine)
+            for other in range(boundary.owned[-1].stop):
+                nodes = boundary.sends(mine, other)
                 if len(nodes):
-                    here = other in self.own
-                    found = grads(other)[self.receives(other, mine)] if here else received[other, mine]
+                    here = other in boundary.own
+                    found = self.grads(other)[boundary.receives(other, mine)] if here else received[other, mine]
                     into.index_add_(0, nodes, found)
 
-    def _outgoing(self, chosen: Callable[[int, int], Tensor], rows: Callable[[int], Tensor]) -> list[Tensor]:
-        """For each other worker, by its parts and then by own parts."""
-        nothing = rows(self.own[0])[:0]
-        found = []
-        for worker, theirs in enumerate(self.owned):
-            there = worker != self.transport.rank
-            found.append(torch.cat([nothing, *(chosen(mine, other) for other in theirs for mine in self.own if there)]))
-        return found
 
-    def _received(self, outgoing: list[Tensor], count: Callable[[int, int], int]) -> dict[tuple[int, int], Tensor]:
-        """What each part of another worker has sent to each own part."""
-        if self.transport.world == 1:
-            return {}
-        pairs = [
-            [(other, mine) for mine in self.own for other in theirs if worker != self.transport.rank]
-            for worker, theirs in enumerate(self.owned)
-        ]
-        sizes = [[count(mine, other) for other, mine in of_worker] for of_worker in pairs]
-        arrived = self.transport.exchange(outgoing, [sum(of_worker) for of_worker in sizes])
-        return {
-            pair: rows
-            for of_worker, lengths, block in zip(pairs, sizes, arrived, strict=True)
-            for pair, rows in zip(of_worker, torch.split(block, lengths) if lengths else (), strict=True)
-        }
-
-
-def _length(rows: slice) -> int:
-    return int(rows.stop - rows.start)
+def _length(rows: Tensor | slice) -> int:
+    return int(rows.stop - rows.start) if isinstance(rows, slice) else len(rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from justjump.nn import NodeClassifier
 from justjump.ops import Adjacency, History
 from justjump.ops.dropout import rows_from
 from justjump.train.objective import Objective
-from justjump.train.parts.boundary import Boundary, dealt
+from justjump.train.parts.boundary import Boundary, Filling, Returning, dealt
 from justjump.train.parts.local import LocalPart
 from justjump.train.parts.nodes import Chosen
 from justjump.train.parts.pieces import parameters_of, read_by, take_gradients, takes_weights
@@ -65,11 +67,7 @@ class Executor:
         self.model.zero_grad()
         self._forward(chosen)
         sums = [self._backward_output(chosen, objective, count)]
-        for t in range(self.layers, 0, -1):
-            if t < self.layers:
-                self.boundary.return_gradients(lambda p, t=t: self._rows("g", t, p))  # type: ignore[misc]
-            sums.append(self._backward_layer(t, chosen))
-        self.boundary.return_gradients(lambda p: self._rows("g", 0, p))
+        sums.extend(self._backward_layer(t, chosen) for t in range(self.layers, 0, -1))
         sums.append(self._backward_input())
         loss, *gradients = self._collected(sums)
         pieces = [self.layers + 1, *range(self.layers, -1, -1)]
@@ -100,21 +98,21 @@ class Executor:
         """Compute all representations of the own parts; the last one is right for the chosen nodes alone."""
         self._states = []
         for t in range(self.layers + 1):
-            if t:
-                self._fill_halos(t - 1)
+            filling = Filling(self.boundary, partial(self._rows, "h", t), partial(self._write, t))
             self._states.append(torch.get_rng_state())
             for number in self.own:
                 local = self.local(number)
                 history = [self._rows("h", s, number) for s in read_by(self.model, t)] if t else []
-                self._rows("h", t, number)  # a file that is made when it is first asked for
-                self.storage.write(f"h{t}-{number}", 0, self._piece(t, local, history, chosen))
+                self._write(t, number, 0, self._piece(t, local, history, chosen))
+                if t < self.layers:
+                    filling.send()
+            if t < self.layers:
+                filling.finish()
         self._states.append(torch.get_rng_state())
 
-    def _fill_halos(self, s: int) -> None:
-        def write(number: int, first: int, values: Tensor) -> None:
-            self.storage.write(f"h{s}-{number}", first, values)
-
-        self.boundary.fill_halos(lambda number: self._rows("h", s, number), write)
+    def _write(self, s: int, number: int, first: int, values: Tensor) -> None:
+        self._rows("h", s, number)  # a file that is made when it is first asked for
+        self.storage.write(f"h{s}-{number}", first, values)
 
     def _piece(self, t: int, local: LocalPart, history: list[Tensor], chosen: Chosen | None) -> Tensor:
         """h(t) of a part. ``[n, d]``"""
@@ -159,7 +157,9 @@ class Executor:
         return total
 
     def _backward_layer(self, t: int, chosen: Chosen) -> TreeSum:
+        """Gradients through layer t. Those of h(t-1) are complete then, and go to the owners of the rows."""
         total, read = TreeSum(len(self.parts)), read_by(self.model, t)
+        returning = Returning(self.boundary, partial(self._rows, "g", t - 1))
         for number in self.own:
             local = self.local(number)
             leaves = [self._rows("h", s, number).requires_grad_() for s in read]
@@ -169,7 +169,9 @@ class Executor:
                     self._rows("g", s, number).add_(leaf.grad)
                 leaf.grad = None
                 leaf.requires_grad_(False)
+            returning.send()
             self._add(total, number, t)
+        returning.finish()
         return total
 
     def _backward_input(self) -> TreeSum:

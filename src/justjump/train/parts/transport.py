@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -17,8 +17,11 @@ class Transport(Protocol):
     world: int
     bytes_sent: int
 
-    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
-        """Send rows ``[k, d]`` to each worker, and get those that each has for this one: ``counts`` rows."""
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> Callable[[], list[Tensor]]:
+        """Begin to send rows ``[k, d]`` to each worker. The result waits for those that each has for this one.
+
+        Worker w sends ``counts[w]`` rows.
+        """
 
     def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
         """The rows of all workers; worker w has ``counts[w]``."""
@@ -32,8 +35,8 @@ class Alone:
 
     rank, world, bytes_sent = 0, 1, 0
 
-    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
-        return list(outgoing)
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> Callable[[], list[Tensor]]:
+        return lambda: list(outgoing)
 
     def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
         return [rows]
@@ -48,13 +51,19 @@ class Processes:
     def __init__(self) -> None:
         self.rank, self.world, self.bytes_sent = dist.get_rank(), dist.get_world_size(), 0
 
-    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+    def exchange(self, outgoing: Sequence[Tensor], counts: Sequence[int]) -> Callable[[], list[Tensor]]:
         sizes = [len(rows) for rows in outgoing]
         given = torch.cat(list(outgoing))
         found = given.new_empty(sum(counts), given.size(1))
-        dist.all_to_all_single(found, given, list(counts), sizes)
+        work = dist.all_to_all_single(found, given, list(counts), sizes, async_op=True)
+        assert work is not None
         self.bytes_sent += given.nbytes - outgoing[self.rank].nbytes
-        return list(torch.split(found, list(counts)))
+
+        def arrived() -> list[Tensor]:
+            work.wait()
+            return list(torch.split(found, list(counts)))
+
+        return arrived
 
     def gather(self, rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
         # Gloo gathers tensors of one size.
