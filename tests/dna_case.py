@@ -48,10 +48,15 @@ class DnaCase:
     window: int | None = None
     keep_first: bool = False
     targets: int | None = None  # fewer than there are sources
+    step_bias: bool = False
 
     @property
     def width(self) -> int:
         return self.heads * self.channels
+
+    @property
+    def attended(self) -> list[int]:
+        return attended_steps(self.steps, self.window, self.keep_first)
 
     def inputs(self) -> dict[str, Tensor]:
         adj, block = graph(self.graph), self.width // self.groups
@@ -60,6 +65,8 @@ class DnaCase:
             drawn[name] = random(self.groups, block, block, seed=2 + i, size=1 / math.sqrt(block))
             if self.bias:
                 drawn[f"{name}_bias"] = random(self.width, seed=5 + i)
+        if self.step_bias:
+            drawn["step_bias"] = random(len(self.attended), self.heads, seed=8)
         drawn["edge_weight"] = edge_weights(adj.num_edges, torch.float64)
         return {name: x.to(self.dtype) for name, x in drawn.items()}
 
@@ -72,13 +79,13 @@ class DnaCase:
     def obvious(self, inputs: Inputs) -> Tensor:
         adj, x = self.adjacency(inputs), inputs["history"]
         assert adj.weight is not None
-        asks, asked = x[: adj.shape[0], -1], x[:, attended_steps(self.steps, self.window, self.keep_first)]
+        asks, asked = x[: adj.shape[0], -1], x[:, self.attended]
         query, key, value = (
             grouped_linear(rows, inputs[name], inputs.get(f"{name}_bias")).unflatten(-1, (self.heads, self.channels))
             for rows, name in ((asks, "query"), (asked, "key"), (asked, "value"))
         )
-        dropout = self.dropout, self.seed
-        out, _ = reference.dna_attention(query, key, value, adj.rowptr, adj.col, adj.weight, *dropout)
+        dropout, bias = (self.dropout, self.seed), inputs.get("step_bias")
+        out, _ = reference.dna_attention(query, key, value, adj.rowptr, adj.col, adj.weight, *dropout, bias)
         return out.flatten(1)
 
     def run(self, inputs: Inputs, path: Path = "tensor") -> Tensor:
@@ -113,7 +120,7 @@ class DnaCase:
         return Plan.choose(history, edges=graph(self.graph).num_edges, heads=self.heads, groups=self.groups)
 
 
-_PROJECTIONS = ("query", "query_bias", "key", "key_bias", "value", "value_bias")
+_PROJECTIONS = ("query", "query_bias", "key", "key_bias", "value", "value_bias", "step_bias")
 
 
 @cache

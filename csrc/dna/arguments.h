@@ -17,6 +17,7 @@ struct Dna {
     const S* weight = nullptr;          // [E]
     const S* query = nullptr;           // [N, stride]
     const S* bias = nullptr;            // [N, P], folded only
+    const S* step_bias = nullptr;       // [T, P] or null: a bias of the scores of each step and head
     const S* const* key = nullptr;      // T pointers to [M, key_stride[t]]
     const int64_t* key_stride = nullptr;
     const S* const* value = nullptr;  // the same array as key when folded
@@ -30,6 +31,7 @@ struct Dna {
     const S* grad_total = nullptr;  // [N, P], folded only
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
+    S* grad_step_bias = nullptr;    // [N, T, P] or null: what each target adds to the gradient
     S* grad_weight = nullptr;       // [E] or null
     S* grad_score = nullptr;        // [E, T, P] workspace or null: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded

@@ -27,12 +27,12 @@ void backward_history(Dna<S>& a, int threads) {
         kernels<S>().dna_write_history(a, row.row, add_slots(a.partials, a.partial_size, row));
 }
 
-// By target: the gradient of the queries and, folded, of the scores' bias.
+// By target: the gradient of the queries, folded that of the scores' bias, and that of the biases of the steps.
 template <class S>
 void backward_query(Dna<S>& a, int threads) {
-    const int64_t stride = a.layout.stride, P = a.layout.padded;
+    const int64_t stride = a.layout.stride, P = a.layout.padded, steps = a.grad_step_bias ? a.steps * P : 0;
     const Schedule schedule = make_schedule(a.graph.rowptr, a.graph.rows);
-    a.partial_size = round_up(stride + P, kAlign<S>);
+    a.partial_size = round_up(stride + P + steps, kAlign<S>);
     const Buffer<S> partials(schedule.partials * a.partial_size);
     a.partials = partials.get();
     a.ahead = edges_ahead(a.steps * stride * sizeof(S));
@@ -41,6 +41,7 @@ void backward_query(Dna<S>& a, int threads) {
         const S* sum = add_slots(a.partials, a.partial_size, row);
         std::copy(sum, sum + stride, a.grad_query + row.row * stride);
         if (a.folded) std::copy(sum + stride, sum + stride + P, a.grad_bias + row.row * P);
+        std::copy(sum + stride + P, sum + stride + P + steps, a.grad_step_bias + row.row * steps);
     }
 }
 

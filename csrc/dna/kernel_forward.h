@@ -24,6 +24,7 @@ JJ_INLINE Vec<S> message_weights(const Dna<S>& a, const EdgeTile<S>& tile, int64
     const uint32_t threshold = a.dropout.threshold;
     const S factor = a.dropout.factor;
     const int64_t end = tile.fill(count);
+    if (a.step_bias) add_step_bias(a, tile, end, head);
     for (int64_t i = 0; i < end; i += W) store(tile.inverse + i, restricted_softmax(tile, i));
     Vec<S> total = {};
     for (int64_t i = 0; i < end; i += W) {

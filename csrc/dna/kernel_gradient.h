@@ -17,6 +17,7 @@ JJ_INLINE void score_gradients(const Dna<S>& a, const EdgeTile<S>& tile, int64_t
     const uint32_t threshold = a.dropout.threshold;
     const S factor = a.dropout.factor, scale = a.scale;
     const int64_t end = tile.fill(count), lanes = tile.lanes;
+    if (a.step_bias) add_step_bias(a, tile, end, head);
     for (int64_t i = 0; i < end; i += W) store(tile.inverse + i, restricted_softmax(tile, i));
     for (int64_t i = 0; i < end; i += W) {
         const Vec<S> inverse = load(tile.inverse + i), weight = load(tile.weight + i), scaled = weight * factor;

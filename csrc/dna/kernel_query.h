@@ -9,16 +9,32 @@
 namespace jj {
 namespace JJ_ISA {
 
-// Sums the edges [first, last) of a row into `dq` [stride] and, when folded, their ds into `dbias` [P].
+// What a target adds to the gradients, in a row of its own: of the query [stride], of the bias [P] when folded, and of
+// the biases of the steps [T, P] if wanted.
+template <class S>
+struct QuerySums {
+    S *query, *bias, *step_bias;
+};
+
+// Adds one step's ds of `count` edges, `distance` apart, to the gradient of its bias.
+template <class S>
+JJ_INLINE void add_step_gradient(const Dna<S>& a, const S* ds, int64_t distance, int64_t count, int64_t head, S* to) {
+    const int64_t P = a.layout.padded;
+    Vec<S> sum = load_heads(to, P);
+    for (int64_t i = 0; i < count; ++i) sum += load_heads(ds + i * distance, P) * (S(1) / a.scale);
+    store_heads(to, sum, a.layout, head);
+}
+
+// Sums the edges [first, last) of a row.
 template <class S, int N, int B>
-static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, S* dq, S* dbias) {
+static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, const QuerySums<S>& to) {
     constexpr int W = kLanes<S>;
     const Shape<S, N, B> shape(a.layout);
     const int64_t P = a.layout.padded, T = a.steps, step = shape.step(), n = shape.vectors();
     for (int64_t b = 0; b < shape.blocks(); ++b) {
         Run<S, N> sum;
         Vec<S> dscores{};
-        sum.clear(dq + b * W, step, n);
+        sum.clear(to.query + b * W, step, n);
         for (int64_t e = first; e < last; ++e) {
             if (b == 0 && e + a.ahead < a.graph.edges) {
                 const int64_t next = a.graph.col[e + a.ahead];
@@ -32,22 +48,25 @@ static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, S* dq, S
                 for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + ds * load(k + j * step));
             }
         }
-        sum.write(dq + b * W, step);
-        if (a.folded) store_heads(dbias + b * W, dscores, a.layout, b * W);
+        sum.write(to.query + b * W, step);
+        if (a.folded) store_heads(to.bias + b * W, dscores, a.layout, b * W);
+        for (int64_t t = 0; t < T && to.step_bias; ++t)
+            add_step_gradient(a, a.grad_score + (first * T + t) * P + b * W, T * P, last - first, b * W,
+                              to.step_bias + t * P + b * W);
     }
 }
 
 // The same of the folded form, with the gradients of the scores computed anew.
 template <class S, int N, int B>
-static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, S* dq, S* dbias,
+static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, int64_t last, const QuerySums<S>& to,
                                  S* scratch) {
     constexpr int W = kLanes<S>;
     const Shape<S, N, B> shape(a.layout);
     const EdgeTile<S> tile(a, scratch);
     const int64_t P = a.layout.padded, T = a.steps, step = shape.step(), n = shape.vectors();
     const S scale = a.scale * S(kLog2e);
-    for (int64_t i = 0; i < shape.stride(); i += W) store(dq + i, Vec<S>{});
-    for (int64_t i = 0; i < P; ++i) dbias[i] = 0;
+    for (int64_t i = 0; i < shape.stride(); i += W) store(to.query + i, Vec<S>{});
+    for (int64_t i = 0; i < P; ++i) to.bias[i] = 0;
 
     for (int64_t begin = first; begin < last; begin += tile.edges) {
         const int64_t count = last - begin < tile.edges ? last - begin : tile.edges;
@@ -76,9 +95,11 @@ static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, in
                 }
             }
             score_gradients(a, tile, count, b * W);
-            Vec<S> dscores = load_heads(dbias + b * W, P);
+            for (int64_t t = 0; t < T && to.step_bias; ++t)
+                add_step_gradient(a, tile.at(tile.score, t, 0), tile.width, count, b * W, to.step_bias + t * P + b * W);
+            Vec<S> dscores = load_heads(to.bias + b * W, P);
             Run<S, N> sum;
-            sum.read(dq + b * W, step);
+            sum.read(to.query + b * W, step);
             for (int64_t i = 0; i < count; ++i) {
                 const int64_t source = a.graph.col[begin + i];
                 for (int64_t t = 0; t < T; ++t) {
@@ -88,29 +109,31 @@ static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, in
                     for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + ds * load(k + j * step));
                 }
             }
-            sum.write(dq + b * W, step);
-            store_heads(dbias + b * W, dscores, a.layout, b * W);
+            sum.write(to.query + b * W, step);
+            store_heads(to.bias + b * W, dscores, a.layout, b * W);
         }
     }
 }
 
 template <class S, int N, int B>
 static void dna_query_unit(const Dna<S>& a, const Unit& unit, S* scratch) {
-    const auto row = [&](int64_t v, int64_t first, int64_t last, S* dq, S* dbias) {
+    const int64_t stride = a.layout.stride, P = a.layout.padded, steps = a.steps * P;
+    const auto row = [&](int64_t v, int64_t first, int64_t last, const QuerySums<S>& to) {
+        for (int64_t i = 0; i < steps && to.step_bias; ++i) to.step_bias[i] = 0;
         if (a.grad_score)
-            dna_query_row<S, N, B>(a, first, last, dq, dbias);
+            dna_query_row<S, N, B>(a, first, last, to);
         else
-            dna_folded_query_row<S, N, B>(a, v, first, last, dq, dbias, scratch);
+            dna_folded_query_row<S, N, B>(a, v, first, last, to, scratch);
     };
-    const int64_t stride = a.layout.stride;
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        return row(unit.row, unit.edge, unit.edge_end, sums, sums + stride);
+        return row(unit.row, unit.edge, unit.edge_end,
+                   {sums, sums + stride, a.grad_step_bias ? sums + stride + P : nullptr});
     }
-    for (int64_t v = unit.row; v < unit.row_end; ++v) {
-        S* dbias = a.folded ? a.grad_bias + v * a.layout.padded : nullptr;
-        row(v, a.graph.rowptr[v], a.graph.rowptr[v + 1], a.grad_query + v * stride, dbias);
-    }
+    for (int64_t v = unit.row; v < unit.row_end; ++v)
+        row(v, a.graph.rowptr[v], a.graph.rowptr[v + 1],
+            {a.grad_query + v * stride, a.folded ? a.grad_bias + v * P : nullptr,
+             a.grad_step_bias ? a.grad_step_bias + v * steps : nullptr});
 }
 
 template <class S>

@@ -65,6 +65,16 @@ constexpr int64_t kTileScratch(int64_t steps) {
     return (3 + 3 * steps) * EdgeTile<S>::kLongest;
 }
 
+// Adds the biases of the steps to the scores (times log2 e) of the heads from `head` on.
+template <class S>
+JJ_INLINE void add_step_bias(const Dna<S>& a, const EdgeTile<S>& tile, int64_t end, int64_t head) {
+    for (int64_t t = 0; t < tile.steps; ++t) {
+        const Vec<S> bias = load_heads(a.step_bias + t * tile.padded + head, tile.padded) * S(kLog2e);
+        S* score = tile.score + t * tile.lanes;
+        for (int64_t i = 0; i < end; i += kLanes<S>) store(score + i, load(score + i) + bias);
+    }
+}
+
 // Turns the scores (times log2 e) of the vector at lane i into exponentials and returns
 // 1 / (their sum + the one of the fixed logit 0).
 template <class S>

@@ -27,6 +27,7 @@ Dna<S> checked_attention(const DnaLayer<S>& a) {
     if (a.query_bias) expect(a.query_bias, "query_bias", 1, d);
     if (a.key_bias) expect(a.key_bias, "key_bias", 1, d);
     if (a.value_bias) expect(a.value_bias, "value_bias", 1, d);
+    if (a.step_bias) expect_dense(a.step_bias, "step_bias", T, P);
     for (const Matrix<S>& x : a.history) expect(x, "history", M, stride);
     if (a.newest) expect(a.newest, "newest", N, stride);
     expect_dense(a.queries, "queries", N, stride);
@@ -44,6 +45,7 @@ Dna<S> checked_attention(const DnaLayer<S>& a) {
     dna.scale = static_cast<S>(1 / std::sqrt(static_cast<double>(a.channels())));
     dna.folded = a.folded;
     dna.weight = a.edge_weight.data;
+    dna.step_bias = a.step_bias.data;
     return dna;
 }
 

@@ -28,6 +28,7 @@ struct DnaLayer {
     Matrix<S> edge_weight;                             // [1, E]
     Matrix<S> query_weight, key_weight, value_weight;  // [g * d / g, d / g]
     Matrix<S> query_bias, key_bias, value_bias;        // [1, d] or none
+    Matrix<S> step_bias;                               // [T, P] or none: of the scores, by step and head
     std::vector<Matrix<S>> history;                    // T of [M, stride], packed
     Matrix<S> newest;                                  // [N, stride]; none: the last of the history asks
     // Written by forward for backward. Folded: all but keys. Separate: queries and keys.
@@ -61,6 +62,7 @@ struct DnaBackward : DnaLayer<S> {
     Matrix<S> grad_query_weight, grad_key_weight, grad_value_weight;
     Matrix<S> grad_query_bias, grad_key_bias, grad_value_bias;  // [1, d]
     Matrix<S> grad_edge_weight;                                 // [1, E] or none
+    Matrix<S> grad_step_bias;                                   // [N, T P] or none: its rows add up to the gradient
     std::vector<Matrix<S>> grad_history;                        // T of [M, d or stride]
     Matrix<S> grad_newest;     // [N, d or stride]; none: goes to the last of the history
     bool keep_scores = false;  // folded only; the separate form always keeps its scores

@@ -222,6 +222,10 @@ void check_gradients(const DnaBackward<S>& a, const Layout& layout) {
     require(static_cast<bool>(a.newest) == static_cast<bool>(a.grad_newest), "newest and grad_newest go together");
     if (a.grad_newest) expect(a.grad_newest, "grad_newest", N, size);
     if (a.grad_edge_weight) expect(a.grad_edge_weight, "grad_edge_weight", 1, a.graph.edges);
+    if (a.grad_step_bias) {
+        require(static_cast<bool>(a.step_bias), "grad_step_bias without step_bias");
+        expect_dense(a.grad_step_bias, "grad_step_bias", N, a.steps() * layout.padded);
+    }
     if (!a.grad_query_weight) return;
     expect_blocks(a.grad_query_weight, "grad_query_weight", a.groups, d);
     expect_blocks(a.grad_key_weight, "grad_key_weight", a.groups, d);
@@ -238,6 +242,7 @@ void run(const DnaBackward<S>& a) {
     Dna<S> dna = checked_attention(a);
     check_gradients(a, dna.layout);
     dna.grad_weight = a.grad_edge_weight.data;
+    dna.grad_step_bias = a.grad_step_bias.data;
     if (a.folded)
         folded_backward(a, dna);
     else

@@ -97,10 +97,14 @@ def test_output_may_be_a_pipe_or_a_link(tmp_path: Path) -> None:
     assert done.stdout.startswith("node,class,probability")
 
 
-def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: Any) -> subprocess.Popen[str]:
+def training(output: Path, jobs: str, splits: str = "2") -> list[str]:
     settings = ["--layers", "1", "--hidden", "16", "--heads", "4", "--groups", "4", "--patience", "1000"]
-    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "300", "--splits", splits]
-    command = [sys.executable, "-m", "justjump", *arguments, "--jobs", jobs, "--output", str(output)]
+    arguments = ["train", "--dataset", "cora", *settings, "--max-epochs", "150", "--splits", splits]
+    return [*arguments, "--jobs", jobs, "--output", str(output)]
+
+
+def start_training(output: Path, jobs: str, splits: str = "2", **kwargs: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "justjump", *training(output, jobs, splits)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
 
 
@@ -143,11 +147,19 @@ def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     assert "SpawnProcess" not in errors
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a training that nobody stops, and what it prints."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    return folder, justjump(*training(folder, "1")).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path, jobs: str) -> None:
-    whole = start_training(tmp_path / "whole", jobs)
-    accuracy = whole.communicate(timeout=300)[0]
+def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(
+    tmp_path: Path, jobs: str, undisturbed: tuple[Path, str]
+) -> None:
+    whole, accuracy = undisturbed
     process = start_training(tmp_path / "stopped", jobs)
     wait_for_first_epoch(process, tmp_path / "stopped")
     process.send_signal(signal.SIGINT)
@@ -158,13 +170,13 @@ def test_ctrl_c_keeps_what_was_done_and_the_same_command_goes_on(tmp_path: Path,
     stopped = [Run.load(path.parent) for path in (tmp_path / "stopped").glob("split-*/run.json")]
     assert stopped
     assert not all(run.finished for run in stopped)
-    again, errors = start_training(tmp_path / "stopped", jobs).communicate(timeout=300)
-    assert again == accuracy
+    again = justjump(*training(tmp_path / "stopped", jobs))
+    assert again.stdout == accuracy
     for run in stopped:
         if not run.finished:
-            assert f"split {run.seed} goes on after epoch {run.epochs}\n" in errors
+            assert f"split {run.seed} goes on after epoch {run.epochs}\n" in again.stderr
     for split in ("split-0", "split-1"):
-        a, b = (Run.load(tmp_path / kind / split) for kind in ("whole", "stopped"))
+        a, b = (Run.load(folder / split) for folder in (whole, tmp_path / "stopped"))
         for name, value in a.model.state_dict().items():
             assert (b.model.state_dict()[name] == value).all()
 

@@ -128,7 +128,7 @@ def address(serve: Callable[[Session], str], session: Session) -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
+def chromium() -> Iterator[object]:
     """Headless Chromium that notes every request."""
     found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     missing = [name for name, path in found.items() if path is None]
@@ -146,6 +146,13 @@ def browser() -> Iterator[object]:
         driver = webdriver.Chrome(options=options, service=Service(found["chromedriver"]))
         yield driver
         driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Chrome) -> Iterator[object]:
+    """A page that nobody looks at any more would go on drawing."""
+    yield chromium
+    chromium.get("about:blank")
 
 
 @pytest.fixture

@@ -44,6 +44,8 @@ def cases() -> list[DnaCase]:
         made += [DnaCase(groups=groups, steps=4, window=size, keep_first=first) for size, first in WINDOWS]
         made += [DnaCase(groups=groups, targets=n, bias=n == 7, steps=3) for n in (0, 1, 7)]
         made += [DnaCase(groups=groups, bias=False, dtype=dtype) for dtype in DTYPES]
+        made += [DnaCase("hub", groups=groups, steps=3, dropout=p, step_bias=True) for p in (0.0, 0.8)]
+        made += [DnaCase(heads=h, channels=c, groups=groups * h // 4, step_bias=True) for h, c in ((4, 4), (20, 2))]
         made += [DnaCase("hub", groups=groups, targets=20, window=2, keep_first=True, steps=3)]
     return list(dict.fromkeys(made))
 
@@ -84,7 +86,7 @@ def test_each_size_takes_its_form(size: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("case", [FOLDED, DnaCase("hub", steps=3), DnaCase(dropout=0.0, window=1, steps=2)], ids=name)
+@pytest.mark.parametrize("case", [FOLDED, DnaCase("hub", steps=3), DnaCase(dropout=0.0, window=1, steps=2, step_bias=True)], ids=name)
 def test_scores_computed_twice(isa: str, case: DnaCase, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The form for layers whose gradients of the scores do not fit into the cache."""
     assert case.plan().keeps_scores
@@ -144,6 +146,7 @@ def any_case(draw: st.DrawFn) -> DnaCase:
         window=window,
         keep_first=window is not None and draw(st.booleans()),
         targets=draw(st.none() | st.integers(0, graph(spec).num_nodes)),
+        step_bias=draw(st.booleans()),
     )
 
 

@@ -16,7 +16,7 @@ from justjump.ops.plan import Plan
 
 
 class Projections(NamedTuple):
-    """Weights ``[g, d / g, d / g]`` and biases ``[d]`` of query, key and value."""
+    """Weights ``[g, d / g, d / g]`` and biases ``[d]`` of query, key and value, and a bias ``[T, H]`` of the scores."""
 
     query: Tensor
     query_bias: Tensor | None
@@ -24,6 +24,7 @@ class Projections(NamedTuple):
     key_bias: Tensor | None
     value: Tensor
     value_bias: Tensor | None
+    step_bias: Tensor | None = None
 
 
 def dna_conv(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from justjump.ops import native
 from justjump.ops.adjacency import Adjacency
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from justjump.ops.dna import Projections
 
 WEIGHTS = ("query_weight", "query_bias", "key_weight", "key_bias", "value_weight", "value_bias")
+GIVEN = (*WEIGHTS, "step_bias")
 
 
 def dna_conv(
@@ -47,14 +49,18 @@ def dna_conv(
         raise TypeError(f"x has dtype {attended[0].dtype}, but the layer has {expected}: convert one of them")
     order = adj.order if plan.by_community else None
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
-    learns = any(p is not None and p.requires_grad for p in projections)
+    learns = any(p is not None and p.requires_grad for p in projections[:6])
+    *weights, step_bias = projections
+    if step_bias is not None:
+        step_bias = pad(step_bias, (0, _layout(projections.query, heads).padded - heads))  # [T, P]
     options = (heads, plan.form == "folded", layout is not None, relu, plan.keeps_scores, dropout_p, seed)
     wanted = (learns, weight.requires_grad, adj.room, adj.first)
-    out: Tensor = dna_layer(list(attended), newest, weight, *projections, *structure, *options, *wanted)
+    learned = (list(attended), newest, weight, *weights, step_bias)
+    out: Tensor = dna_layer(*learned, *structure, *options, *wanted)
     return out
 
 
-@operation("justjump::dna_layer", learned=9)
+@operation("justjump::dna_layer", learned=10)
 def dna_layer(
     attended: Sequence[Tensor],
     newest: Tensor | None,
@@ -65,6 +71,7 @@ def dna_layer(
     key_bias: Tensor | None,
     value_weight: Tensor,
     value_bias: Tensor | None,
+    step_bias: Tensor | None,
     rowptr: Tensor,
     col: Tensor,
     colptr: Tensor,
@@ -98,7 +105,7 @@ def dna_layer(
     shapes = saved_shapes(folded, layout, targets, sources, _count(attended))
     saved = {name: native.empty(query_weight, *shape) for name, shape in shapes.items()}
     out = native.empty(query_weight, targets, layout.stride if packed else layout.width)
-    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias)
     if targets:
         native.run(
             "DnaForward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position, order), heads=heads,
@@ -123,6 +130,7 @@ def dna_layer_backward(
     key_bias: Tensor | None,
     value_weight: Tensor,
     value_bias: Tensor | None,
+    step_bias: Tensor | None,
     rowptr: Tensor,
     col: Tensor,
     colptr: Tensor,
@@ -139,7 +147,7 @@ def dna_layer_backward(
     room: bool,
     first: int,
 ) -> list[Tensor]:
-    """Gradients of each tensor of the history, of newest if it was given, then of what is learned.
+    """Gradients of each tensor of the history, of newest and of the steps' bias if they were given, then of the rest.
 
     Args:
         out: the output where there is a ReLU
@@ -154,9 +162,10 @@ def dna_layer_backward(
     size = layout.stride if packed else layout.width
     grad_history = [native.empty(x, *x.shape[:-1], size) for x in history]
     grad_newest = [] if newest is None else [native.empty(newest, len(newest), size)]
+    grad_steps = [] if step_bias is None else [torch.zeros_like(step_bias)]
     grad_weights = _gradients_like(query_weight) if learns else []
     grad_edges = [torch.zeros_like(edge_weight) if room else torch.empty_like(edge_weight)] if learns_edges else []
-    grads = [*grad_history, *grad_newest, *grad_weights, *grad_edges]
+    grads = [*grad_history, *grad_newest, *grad_steps, *grad_weights, *grad_edges]
     if keep_scores is None:
         keep_scores = keeps_scores(layout, col.numel(), _count(history))
     if targets == 0:
@@ -165,9 +174,10 @@ def dna_layer_backward(
     if room:
         edges = (col, row, position, edge_weight, grad_edge_weight)
         col, row, position, edge_weight, grad_edge_weight = native.filled(rowptr, *edges)
-    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias)
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias)
     shapes = saved_shapes(folded, layout, targets, sources, _count(history))
     named = {name: x.contiguous() for name, x in zip(shapes, saved, strict=True)}
+    by_target = None if step_bias is None else native.empty(step_bias, targets, step_bias.numel())
     learned = {f"grad_{name}": x for name, x in zip(WEIGHTS, grad_weights, strict=False)}
     native.run(
         "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
@@ -176,15 +186,17 @@ def dna_layer_backward(
         history=[native.readable(x) for x in history], newest=None if newest is None else native.readable(newest),
         **named, out=None if out is None else out.contiguous(), grad_out=grad.contiguous(), **learned,
         grad_edge_weight=grad_edge_weight, grad_history=grad_history,
-        grad_newest=grad_newest[0] if grad_newest else None, keep_scores=keep_scores,
+        grad_newest=grad_newest[0] if grad_newest else None, grad_step_bias=by_target, keep_scores=keep_scores,
     )  # fmt: skip
+    if by_target is not None:
+        torch.sum(by_target, 0, out=grad_steps[0].view(-1))
     return grads
 
 
 @dna_layer.register_fake
 def _(  # type: ignore[no-untyped-def]
     attended, newest, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight, value_bias,
-    rowptr, col, colptr, row, position, order, heads, folded, packed, *_,
+    step_bias, rowptr, col, colptr, row, position, order, heads, folded, packed, *_,
 ):  # fmt: skip
     layout, targets = _layout(query_weight, heads), rowptr.numel() - 1
     made = [] if packed else [*attended, *([] if newest is None else [newest])]
@@ -197,11 +209,12 @@ def _(  # type: ignore[no-untyped-def]
 @dna_layer_backward.register_fake
 def _(  # type: ignore[no-untyped-def]
     grad, out, history, newest, saved, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight,
-    value_bias, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p, seed, learns,
-    learns_edges, *_,
+    value_bias, step_bias, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p, seed,
+    learns, learns_edges, *_,
 ):  # fmt: skip
     rows = [*history, *([] if newest is None else [newest])]
     grads = [x.new_empty(*x.shape[:-1], grad.size(-1)) for x in rows]
+    grads += [] if step_bias is None else [torch.empty_like(step_bias)]
     grads += _gradients_like(query_weight) if learns else []
     return [*grads, *([torch.empty_like(edge_weight)] if learns_edges else [])]
 
@@ -220,13 +233,13 @@ def _save(learned: Sequence[Any], constants: Sequence[Any], output: Any) -> list
 
 def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, ...]:
     out, newest, edge_weight, *rest = saved
-    weights, rest = rest[:6], rest[6:]
+    weights, step_bias, rest = rest[:6], rest[6], rest[7:]
     rowptr, col, colptr, row, position, _, heads, folded, packed, _, keep_scores, *options = constants
     count = len(rest) - (5 if folded else 2)  # saved_shapes
     history, others = rest[:count], rest[count:]
     structure = (rowptr, col, colptr, row, position)
     grads = dna_layer_backward(
-        grad, out, history, newest, others, edge_weight, *weights, *structure, heads, folded, packed, keep_scores,
+        grad, out, history, newest, others, edge_weight, *weights, step_bias, *structure, heads, folded, packed, keep_scores,
         *options,
     )  # fmt: skip
     learns, learns_edges = options[2:4]
@@ -234,9 +247,12 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
     grad_newest = None
     if newest is not None:
         grad_newest, *rest = rest
+    grad_steps = None
+    if step_bias is not None:
+        grad_steps, *rest = rest
     grad_edges = rest.pop() if learns_edges else None
     given = [None if w is None else g for w, g in zip(weights, rest, strict=True)] if learns else [None] * 6
-    return grad_history, grad_newest, grad_edges, *given
+    return grad_history, grad_newest, grad_edges, *given, grad_steps
 
 
 dna_layer.register_gradient(_save, _gradient)
@@ -252,7 +268,7 @@ def _count(tensors: Sequence[Tensor]) -> int:
 
 
 def _weights(*tensors: Tensor | None) -> dict[str, Tensor | None]:
-    return {name: None if x is None else x.contiguous() for name, x in zip(WEIGHTS, tensors, strict=True)}
+    return {name: None if x is None else x.contiguous() for name, x in zip(GIVEN, tensors, strict=True)}
 
 
 def _gradients_like(weight: Tensor) -> list[Tensor]:

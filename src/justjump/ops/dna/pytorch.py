@@ -36,19 +36,28 @@ def dna_conv(
     query = grouped_linear(newest, projections.query, projections.query_bias).view(-1, heads, channels)
     key = grouped_linear(history, projections.key, projections.key_bias).view(*history.shape[:2], heads, channels)
     value = grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
-    return dna_attention(query, key, value, adj, dropout_p, seed).flatten(1)
+    return dna_attention(query, key, value, adj, dropout_p, seed, projections.step_bias).flatten(1)
 
 
-def dna_attention(query: Tensor, key: Tensor, value: Tensor, adj: Adjacency, dropout_p: float, seed: Tensor) -> Tensor:
+def dna_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    adj: Adjacency,
+    dropout_p: float,
+    seed: Tensor,
+    step_bias: Tensor | None = None,
+) -> Tensor:
     """:func:`reference.dna_attention` in blocks of edges. ``[N, H, C], [M, T, H, C] x 2 -> [N, H, C]``"""
     if adj.weight is None:
         raise ValueError(f"{adj} has no weights: call with_self_loops().normalized() of the graph before")
     out = torch.zeros_like(query)
     if adj.traced or is_transformed():  # blocks would become part of the program; transforms know no checkpoints
-        message = _messages(query, key, value, adj.target, adj.col, adj.weight, dropout_p, seed, adj.first)
+        message = _messages(query, key, value, step_bias, adj.target, adj.col, adj.weight, dropout_p, seed, adj.first)
         return out.index_add(0, adj.target, message)
     for e in edge_blocks(adj.num_edges, key[0].numel() if len(key) else 1):
-        block = (query, key, value, adj.target[e], adj.col[e], adj.weight[e], dropout_p, seed, adj.first + e.start)
+        edges = (adj.target[e], adj.col[e], adj.weight[e])
+        block = (query, key, value, step_bias, *edges, dropout_p, seed, adj.first + e.start)
         # Backward recomputes the block: [edges, T, H, C] never outlives it.
         message = cast(Tensor, checkpoint(_messages, *block, use_reentrant=False, preserve_rng_state=False))
         out = out.index_add(0, adj.target[e], message)
@@ -59,6 +68,7 @@ def _messages(
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    step_bias: Tensor | None,
     target: Tensor,
     source: Tensor,
     weight: Tensor,
@@ -66,6 +76,6 @@ def _messages(
     seed: Tensor,
     first: int,
 ) -> Tensor:
-    attention = dna_edge_attention(query, key, target, source)
+    attention = dna_edge_attention(query, key, target, source, step_bias)
     attention = dropout(attention, dropout_p, seed, first)
     return weight[:, None, None] * (attention[..., None] * value[source]).sum(1)  # [E, H, C]

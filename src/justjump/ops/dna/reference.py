@@ -39,11 +39,12 @@ def dna_attention(
     weight: Tensor,
     dropout_p: float = 0.0,
     seed: int | Tensor = 0,
+    step_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Every edge attends to all former representations of its source; the results are summed by target.
 
     .. math::
-        \alpha_{e,t} = \textrm{softmax}_t \left( q_v^\top k_{w,t} / \sqrt{C} \right), \quad
+        \alpha_{e,t} = \textrm{softmax}_t \left( q_v^\top k_{w,t} / \sqrt{C} + b_t \right), \quad
         out_v = \sum_{e = (v \leftarrow w)} weight_e \sum_t \alpha_{e,t} \, v_{w,t}
 
     separately for each head, with the :func:`restricted_softmax` and dropout on its weights.
@@ -52,17 +53,20 @@ def dna_attention(
         query: ``[N, H, C]``
         key, value: ``[N, T, H, C]``
         rowptr, col, weight: ``[N + 1], [E], [E]``
+        step_bias: ``[T, H]``, of the scores of each representation; none in the paper
 
     Returns:
         ``[N, H, C]`` and the weights before dropout ``[E, T, H]``
     """
-    attention = dna_edge_attention(query, key, edge_targets(rowptr), col)
+    attention = dna_edge_attention(query, key, edge_targets(rowptr), col, step_bias)
     dropped = dropout(attention, dropout_p, seed)
     message = (dropped[..., None] * value[col]).sum(1)  # [E, H, C]
     return segment_sum(weight[:, None, None] * message, rowptr), attention
 
 
-def dna_edge_attention(query: Tensor, key: Tensor, target: Tensor, source: Tensor) -> Tensor:
+def dna_edge_attention(
+    query: Tensor, key: Tensor, target: Tensor, source: Tensor, step_bias: Tensor | None = None
+) -> Tensor:
     """The weights of :func:`dna_attention` for some edges. ``[N, H, C], [N, T, H, C], [E], [E] -> [E, T, H]``"""
     score = (query[target][:, None] * key[source]).sum(-1) / math.sqrt(query.size(-1))
-    return restricted_softmax(score, dim=1)
+    return restricted_softmax(score if step_bias is None else score + step_bias, dim=1)
