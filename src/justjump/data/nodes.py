@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -16,8 +16,8 @@ from justjump.warn import warn
 from .cells import MANY_NUMBERS, MISSING, number
 from .columns import Table
 from .errors import DataError, DataWarning, NoColumnError, short
-from .graph import Masks
 from .labels import Labels, find_labels
+from .masks import Masks
 from .splits import ROLES
 
 # Above this share of non-zeros a dense array is smaller than CSR (8 bytes per entry) and faster.
@@ -36,6 +36,19 @@ class Nodes(NamedTuple):
     labels: Labels
     masks: Masks | None
     label_columns: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """What a `Graph` takes of them."""
+        return {
+            "features": self.features,
+            "labels": self.labels.values,
+            "class_names": self.labels.names,
+            "node_names": tuple(self.number),
+            "masks": self.masks,
+            "feature_names": self.feature_names,
+            "task": self.labels.task,
+            "label_columns": self.label_columns or None,
+        }
 
 
 @dataclass

@@ -9,8 +9,8 @@ import numpy as np
 from ..cells import MANY_NUMBERS, MISSING
 from ..errors import DataError, short
 from ..frames import text_of
-from ..graph import Masks
 from ..labels import Labels, check_labels
+from ..masks import Masks
 from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, labels_of, labels_of_columns
 from .source import TableSource
 from .streamed_columns import encoded_texts, read_column, texts_of
