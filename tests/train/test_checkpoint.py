@@ -19,7 +19,7 @@ from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
 from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
-from justjump.train.loop import train_epoch
+from justjump.train.epochs import train_epoch
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_optimizer
 from justjump.train.part import Part
