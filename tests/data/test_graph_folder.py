@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from justjump.data import DataError, Graph, Table, read_graph
@@ -114,7 +115,6 @@ def test_a_mistake_is_found_in_its_file(tmp_path: Path) -> None:
 
 def test_files_of_several_forms(tmp_path: Path) -> None:
     """Numbers without a gap in one file, with a gap in another, and columns in another order."""
-    pd = pytest.importorskip("pandas")
     write_graphs(tmp_path)
     for name, text in (("one", "id,x,y\na,1,2\nb,3,4\n"), ("three", "id,x,y\na,5,6\nb,7,8\n")):
         (tmp_path / name / "nodes.csv").write_text(text)

@@ -7,8 +7,8 @@ import torch
 
 from graph_helpers import AGGREGATES, edges_of, weighted, weights_of
 from helpers import assert_same, gradients, random_graph
-from justjump.ops import Adjacency, History, dna_conv, native
-from specification import graph
+from justjump.ops import Adjacency, History, dna_conv
+from specification import graph, needs_kernels
 
 
 @pytest.mark.parametrize("grad", [False, True])
@@ -62,7 +62,7 @@ def test_slices_out_of_range_are_refused(node: int) -> None:
         graph((3, ((0, 1), (2, 1)))).toward([node])
 
 
-@pytest.mark.skipif(not native.available(), reason=native.why_not())
+@needs_kernels
 def test_slice_of_a_graph_with_wide_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice may have narrower indices than its graph, whose order of nodes it takes."""
     from justjump.nn import DNAConv

@@ -262,7 +262,7 @@ print(made.manifest.num_edges)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory is taken")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads in /proc how much memory is taken, which only Linux has")
 def test_memory_is_that_of_one_part(tmp_path: Path) -> None:
     """Under a limit of memory in which the whole graph does not fit, many parts are written."""
     environment = os.environ | {
