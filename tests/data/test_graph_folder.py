@@ -48,7 +48,7 @@ def test_numbers_and_several_labels(tmp_path: Path) -> None:
         ("graph,label\n../one,a\n", "must be a file or folder below"),
         ("graph,label\n/etc,a\n", "must be a file or folder below"),
         ("graph,label\nfour,a\n", "graphs.csv, line 2: .*four does not exist"),
-        ("graph,label,split\none,a,exam\n", "line 2: the split 'exam' must be train"),
+        ("graph,label,split\none,a,exam\n", "line 2: the column 'split' must hold train, .*got 'exam'"),
         ("graph,a,b\none,1,x\n", "several labels must be numbers, but 'b' holds 'x'"),
     ],
 )

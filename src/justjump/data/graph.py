@@ -45,6 +45,7 @@ class Graph:
         batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
             rather than nodes. `labels` and `masks` then have a row per graph, and `graph_names` has their names.
         label_columns: the columns of the table that the labels come from, if they come from one.
+        masks_from: what messages call the column that the masks come from, if they come from one.
 
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
@@ -65,6 +66,7 @@ class Graph:
     batch: np.ndarray | None = None
     graph_names: tuple[str, ...] | None = None
     label_columns: tuple[str, ...] | None = None
+    masks_from: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in checked_fields(self).items():
