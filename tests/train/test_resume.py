@@ -33,3 +33,26 @@ def test_an_option_that_this_version_does_not_know_is_named(tiny: Graph, tmp_pat
     (tmp_path / "run.json").write_text(json.dumps(values))
     with pytest.raises(RunError, match=r"other settings \(colour red there, unknown here\)"):
         fit(tiny, SMALL, SHORT, output=tmp_path)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_other_files_in_the_folder_stay_as_they_are(tiny: Graph, tmp_path: Path) -> None:
+    for name in ("nodes.csv", "edges.csv", "model.pt", ".state.safetensors"):
+        (tmp_path / name).write_text(f"my {name}")
+    before = contents(tmp_path)
+    run = fit(tiny, SMALL, SHORT, output=tmp_path)
+    assert before.items() <= contents(tmp_path).items()
+    assert_same_run(run, fit(tiny, SMALL, SHORT, output=tmp_path))
+    assert before.items() <= contents(tmp_path).items()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "split.safetensors", "state.safetensors", "run.json"])
+def test_files_that_are_called_like_those_of_a_run_are_not_overwritten(tiny: Graph, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(RunError, match=name) as caught:
+        fit(tiny, SMALL, SHORT, output=tmp_path)
+    assert "\n" not in str(caught.value)
+    assert contents(tmp_path) == {name: b"mine"}

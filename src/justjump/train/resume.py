@@ -8,12 +8,17 @@ from typing import Any
 from justjump.train.checkpoint import remove_state
 from justjump.train.errors import RunError
 from justjump.train.run import Run, saved_settings
-from justjump.train.saved import RUN_FILE, read_values, tidy
+from justjump.train.saved import DIGESTS, RUN_FILE, read_values, tidy
 
 
 def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
-    """The finished run in a folder, if there is one; RunError if it has other settings."""
+    """The finished run in a folder, if there is one; RunError if the folder holds something else."""
     if not (folder / RUN_FILE).exists():
+        for name in DIGESTS:
+            if (folder / name).exists():  # a run has its run.json before these: they are someone else's
+                raise RunError(
+                    f"{folder} holds {name}, but no run: choose another output folder, or move this file away"
+                )
         return None
     values = read_values(folder)
     found = saved_settings(values)
