@@ -12,6 +12,7 @@ SOURCE = TESTS.parent / "src" / "justjump"
 
 # Tests of the project as a whole, at the top of the folder.
 OF_THE_PROJECT = {
+    "test_architecture.py": "ARCHITECTURE.md",
     "test_dist.py": "the sdist and the wheel",
     "test_docs.py": "the site",
     "test_embed_cora.py": "scripts/embed_cora.py",

@@ -1,4 +1,4 @@
-"""One training run, by flat functions."""
+"""``fit``: one training run."""
 
 import sys
 from collections.abc import Callable
