@@ -26,7 +26,7 @@ import torch
 
 from justjump.data import Graph
 from justjump.nn import ModelConfig
-from justjump.train import Progress, Protocol, Run, RunError, fit, loop
+from justjump.train import Progress, Protocol, Run, RunError, epochs, fit
 
 CONFIG = ModelConfig("gcn", layers=1, hidden=4, groups=1)
 PROTOCOL = Protocol(max_epochs=8, patience=100)
@@ -129,7 +129,7 @@ def problem_of(image: Image, folder: Path, runs: list[Run], saved: int) -> str |
 def failures() -> tuple[int, list[str]]:
     """How many different folders power failures could leave, and what is wrong with them."""
     graph = small_graph()
-    with tempfile.TemporaryDirectory() as place, mock.patch.object(loop, "SAVE_EVERY_SECONDS", -1.0):
+    with tempfile.TemporaryDirectory() as place, mock.patch.object(epochs, "SAVE_EVERY_SECONDS", -1.0):
         disk = Disk(Path(place).resolve() / "run")
         with disk.watched():
             stopped = fit(graph, CONFIG, PROTOCOL, output=disk.folder, on_epoch=stop)

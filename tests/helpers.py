@@ -11,6 +11,13 @@ from torch import Tensor
 from justjump.data import Graph
 
 TOLERANCE = {torch.bfloat16: 1e-1, torch.float32: 1e-5, torch.float64: 1e-12}
+# The fields of a small graph.
+VALID: dict[str, Any] = {
+    "edge_index": np.array([[0, 1, 2, 2], [1, 0, 2, 2]]),
+    "features": np.eye(3),
+    "labels": np.array([0, 1, -1]),
+    "class_names": ("a", "b"),
+}
 
 
 def random_graph(nodes: int, edges: int, seed: int = 0, isolated: int = 1) -> Tensor:

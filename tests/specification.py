@@ -26,6 +26,8 @@ CHUNK_EDGES = 1024  # the kernels cut rows of more edges into pieces
 DTYPES = (torch.float32, torch.float64)
 DROPOUTS = (0.0, 1e-9, 0.3, 0.8, 0.95)
 GRAPHS = ("one", "empty", "small", "hub")
+NO_KERNELS = f"there are no native kernels here: {native.why_not()}"
+needs_kernels = pytest.mark.skipif(not native.available(), reason=NO_KERNELS)
 
 
 @cache

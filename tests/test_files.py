@@ -87,7 +87,7 @@ def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, a device that is always full")
 def test_a_full_device_is_named() -> None:
     with pytest.raises(FileError, match="cannot write /dev/full: No space left on device; free some space"):
         replace_file(Path("/dev/full"), lambda path: path.write_text("text"))
@@ -198,13 +198,13 @@ def test_all_files_of_a_folder_are_on_the_disk_before_it_gets_its_name(
         sync(descriptor)
 
     if not Path("/proc/self/fd").exists():
-        pytest.skip("this system does not tell the names of open files")
+        pytest.skip("looks up open files in /proc, which only Linux has")
     monkeypatch.setattr(os, "fsync", remember)
     write_folder(tmp_path / "new", fill)
     assert synced == ["a.txt", "deep", f".new.{os.getpid()}", tmp_path.name]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="asks whether a process lives")
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX systems tell whether a process lives without ending it")
 def test_what_a_killed_process_left_of_a_folder_is_removed(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

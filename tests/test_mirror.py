@@ -12,6 +12,7 @@ SOURCE = TESTS.parent / "src" / "justjump"
 
 # Tests of the project as a whole, at the top of the folder.
 OF_THE_PROJECT = {
+    "test_architecture.py": "ARCHITECTURE.md",
     "test_dist.py": "the sdist and the wheel",
     "test_docs.py": "the site",
     "test_embed_cora.py": "scripts/embed_cora.py",
@@ -34,7 +35,7 @@ WITHOUT_A_TEST = {
     "data/edges_csv.py": "the edges of a folder: test_tables.py",
     "data/encoding.py": "how a preprocessing is applied: test_preprocess.py",
     "data/errors.py": "classes without behaviour",
-    "data/features.py": "checks of features: test_graph.py",
+    "data/features.py": "checks of features: test_graph_checks.py",
     "data/fitting.py": "how a preprocessing is chosen: test_preprocess.py",
     "data/nodes.py": "labels and roles of nodes: test_tables.py and test_nodes_csv.py",
     "data/parts/buckets.py": "edges by part on disk: test_stream.py",

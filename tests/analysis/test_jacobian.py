@@ -14,6 +14,7 @@ from justjump.nn import GCNConv, ModelConfig, NodeClassifier
 from justjump.nn.config import Jump, Model, Update
 from justjump.ops import History, native
 from justjump.train import Inputs, prepare
+from specification import NO_KERNELS
 
 NODES, FEATURES, CLASSES = 14, 6, 3
 COMBINATIONS = list(product(["dna", "gcn", "gat"], ["none", "concat", "pool", "lstm"], ["none", "skip", "gru"]))
@@ -66,7 +67,7 @@ def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param == "torch":
         monkeypatch.setattr(native, "available", lambda: False)
     elif not native.available():
-        pytest.skip(f"no native kernels here: {native.why_not()}")
+        pytest.skip(NO_KERNELS)
 
 
 @pytest.mark.usefixtures("_path")

@@ -9,7 +9,7 @@ import pytest
 from justjump.bench.worker import memory
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads in /proc how much memory is taken, which only Linux has")
 def test_memory_in_megabytes() -> None:
     assert 10 < memory("VmRSS") <= memory("VmHWM") < 2**20
     assert memory("VmNothing") != memory("VmNothing"), "NaN"

@@ -83,7 +83,8 @@ def test_a_frame_and_a_table_are_the_same(make: str) -> None:
         (NODES, EDGES.assign(weight=[1, -1]), {}, "row 1 of edges: the weight -1 must be a number"),
         (NODES, EDGES.assign(weight=["a", "b"]), {}, "edges: the weights must be numbers"),
         (NODES.assign(age=[1, np.inf, 2]), EDGES, {}, "node 1 has infinity in the column 'age'"),
-        (NODES.assign(split=["train", "all", ""]), EDGES, {}, "row 1 of nodes: the split 'all'"),
+        (NODES.assign(split=["train", "all", ""]), EDGES, {}, "row 1 of nodes: the column 'split' must hold .*'all'"),
+        (NODES.assign(role=["train", "all", ""]), EDGES, {"split": "role"}, "row 1 .* the column 'role' must .*'all'"),
         (pd.concat([NODES, NODES[["age"]]], axis=1), EDGES, {}, "nodes has two columns 'age'"),
     ],
 )  # fmt: skip

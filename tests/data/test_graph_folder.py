@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from justjump.data import DataError, Graph, Table, read_graph
@@ -47,7 +48,7 @@ def test_numbers_and_several_labels(tmp_path: Path) -> None:
         ("graph,label\n../one,a\n", "must be a file or folder below"),
         ("graph,label\n/etc,a\n", "must be a file or folder below"),
         ("graph,label\nfour,a\n", "graphs.csv, line 2: .*four does not exist"),
-        ("graph,label,split\none,a,exam\n", "line 2: the split 'exam' must be train"),
+        ("graph,label,split\none,a,exam\n", "line 2: the column 'split' must hold train, .*got 'exam'"),
         ("graph,a,b\none,1,x\n", "several labels must be numbers, but 'b' holds 'x'"),
     ],
 )
@@ -114,7 +115,6 @@ def test_a_mistake_is_found_in_its_file(tmp_path: Path) -> None:
 
 def test_files_of_several_forms(tmp_path: Path) -> None:
     """Numbers without a gap in one file, with a gap in another, and columns in another order."""
-    pd = pytest.importorskip("pandas")
     write_graphs(tmp_path)
     for name, text in (("one", "id,x,y\na,1,2\nb,3,4\n"), ("three", "id,x,y\na,5,6\nb,7,8\n")):
         (tmp_path / name / "nodes.csv").write_text(text)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from justjump.data import DataError, Graph, load, random_split, split_from_masks
+from justjump.data import DataError, Graph, load, random_split, read_graph, split_from_masks
 
 FRACTIONS = [(0.2, 0.2, 0.6), (0.6, 0.2, 0.2), (1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (0.29, 0.57, 0.14)]
 
@@ -112,6 +113,21 @@ def test_bad_masks(masks: Any, labels: list[int], message: str) -> None:
     masks = masks and tuple(np.array(mask, dtype=bool) for mask in masks)
     with pytest.raises(DataError, match=message):
         split_from_masks(_graph(masks, labels))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("a,x,train,1\nb,y,test,2\n", "the column 'split' of .*nodes.csv names no val nodes: name some, or remove it"),
+        ("a,x,train,1\nb,y,val,2\nc,,test,3\n", "node c has a role in the column 'split' of .*nodes.csv but no label"),
+    ],
+)
+def test_a_column_with_roles_is_named(lines: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,label,split,age\n" + lines)
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    with pytest.raises(DataError, match=message) as caught:
+        split_from_masks(read_graph(tmp_path))
+    assert "mask" not in str(caught.value)
 
 
 def test_masks_that_are_not_masks() -> None:

@@ -94,7 +94,10 @@ def test_repeated_weighted_edges(tmp_path: Path) -> None:
         ("id,x\na,1\nb,1\na,2\n", r"line 4: the id 'a' is already in line 2"),
         ("id,x\n ,1\n", r"line 2: the id is empty"),
         ("id,label,x\na,-1,1\n", r"line 2: the label -1 is ambiguous: leave it empty"),
-        ("id,split,x\na,training,1\n", r"line 2: the split 'training' must be train, val, test or empty"),
+        (
+            "id,split,x\na,training,1\n",
+            r"line 2: the column 'split' must hold train, .*got 'training'",
+        ),
         ('id,x\na,1\n"b,1\n', r"nodes\.csv, line \d: not valid CSV"),
         (f"id,x\n{'a' * 200_000},1\n", r"line 2: not valid CSV \(field larger"),
     ],

@@ -99,7 +99,9 @@ def test_no_event_is_lost_where_a_job_fails_here() -> None:
     assert list(collect(events)) == [1]
 
 
-looks_into_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+looks_into_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks processes up in /proc, which only Linux has"
+)
 
 SECONDS_TO_END = 2.0
 
@@ -167,7 +169,7 @@ def kill_and_count(parent: "subprocess.Popen[str]") -> tuple[int, float]:
 @looks_into_proc
 def test_each_guard_alone_ends_the_workers_of_a_killed_parent(tmp_path: Path, guard: str) -> None:
     if guard == "die_with_parent" and sys.platform != "linux":
-        pytest.skip("this guard is Linux's")
+        pytest.skip("only Linux ends a process with its parent; other systems have the other guard")
     (tmp_path / "main.py").write_text(textwrap.dedent(BUSY_WORKERS))
     command = [sys.executable, str(tmp_path / "main.py"), guard]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:

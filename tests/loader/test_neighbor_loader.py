@@ -14,6 +14,7 @@ from helpers import random_graph, sparse_features
 from justjump.data import load
 from justjump.loader import NeighborLoader
 from justjump.ops import Adjacency, Sample, native, spmm
+from specification import needs_kernels
 
 
 def graph(nodes: int = 60) -> Data:
@@ -111,7 +112,7 @@ def test_spawned_workers_give_the_same_batches() -> None:
     assert contents(spawned, 1) == expected
 
 
-@pytest.mark.skipif(not native.available(), reason="there are no native kernels")
+@needs_kernels
 def test_workers_do_not_hang_after_threads_were_used() -> None:
     """A forked worker has none of the threads that its parent has started."""
     data = graph()

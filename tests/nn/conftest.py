@@ -3,7 +3,7 @@
 import pytest
 
 from justjump.ops import native
-from specification import switch_kernels_off
+from specification import NO_KERNELS, switch_kernels_off
 
 
 @pytest.fixture(params=["native", "torch"], autouse=True)
@@ -12,4 +12,4 @@ def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param == "torch":
         switch_kernels_off(monkeypatch)
     elif not native.available():
-        pytest.skip(f"no native kernels here: {native.why_not()}")
+        pytest.skip(NO_KERNELS)

@@ -2,7 +2,7 @@
 
 import gc
 import weakref
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,27 +10,11 @@ import scipy.sparse
 import torch
 from hypothesis import given
 from torch import Tensor
-from torch_geometric.nn.conv.gcn_conv import gcn_norm as pyg_gcn_norm
 
-from helpers import assert_same, gradients, random_graph, simple_graph
-from justjump.ops import Adjacency, Aggregate, History, dna_conv, native, spmm
-from justjump.ops.adjacency import gcn_norm
-from specification import GraphSpec, graph, graphs
-
-AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
-
-
-def edges_of(adj: Adjacency) -> list[tuple[int, ...]]:
-    return sorted(map(tuple, adj.edge_index.T.tolist()))
-
-
-def weights_of(adj: Adjacency) -> Tensor:
-    assert adj.weight is not None
-    return adj.weight
-
-
-def weighted() -> Adjacency:
-    return Adjacency.build(random_graph(9, 30), torch.rand(30, dtype=torch.float64), 9)
+from graph_helpers import edges_of, weighted, weights_of
+from helpers import random_graph, simple_graph
+from justjump.ops import Adjacency, spmm
+from specification import GraphSpec, graphs
 
 
 @given(graphs())
@@ -111,76 +95,6 @@ def test_degenerate_graphs() -> None:
     assert weights_of(one.normalized("gcn")).tolist() == [1.0]
 
 
-def test_self_loops() -> None:
-    edge_index = torch.tensor([[0, 0, 1, 2, 2], [0, 1, 0, 2, 2]])
-    weight = torch.tensor([5.0, 1.0, 1.0, 3.0, 4.0])
-    adj = Adjacency.build(edge_index, weight, 4)
-    looped = adj.with_self_loops()
-    assert edges_of(looped) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3)]
-    assert looped.to_dense().diagonal().tolist() == [5.0, 1.0, 4.0, 1.0]  # of two loops, the last counts
-    assert looped.with_self_loops() is looped
-    assert adj.with_self_loops() is looped
-
-
-def test_self_loops_of_learned_weights_get_gradients() -> None:
-    edge_index = torch.tensor([[0, 0, 1, 2, 2], [0, 1, 0, 2, 2]])
-    weight = torch.tensor([5.0, 1.0, 1.0, 3.0, 4.0], requires_grad=True)
-    for _ in range(2):  # nothing is kept from one step to the next
-        adj = Adjacency.build(edge_index, weight, 4)
-        out = adj.with_self_loops().to_dense().sum()
-        (grad,) = torch.autograd.grad(out, weight, retain_graph=True)
-        assert grad.tolist() == [1.0, 1.0, 1.0, 0.0, 1.0]
-        (grad,) = torch.autograd.grad(weights_of(adj.with_self_loops().normalized("mean")).square().sum(), weight)
-        assert grad.isfinite().all()
-        assert grad[0] != 0
-
-
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_normalized_is_a_graph(aggregate: Aggregate) -> None:
-    adj = weighted()
-    normal = adj.normalized(aggregate, torch.float64)
-    assert isinstance(normal, Adjacency)
-    assert normal.aggregate == aggregate
-    assert adj.aggregate is None
-    assert edges_of(normal) == edges_of(adj)
-    assert normal.target is adj.target
-    assert normal.normalized(aggregate, torch.float64) is normal
-    assert adj.normalized(aggregate, torch.float64) is normal
-    assert normal.with_self_loops() is normal
-    single = normal.normalized(aggregate)
-    assert weights_of(single).dtype == torch.float32
-    assert single.aggregate == aggregate
-    for other in set(AGGREGATES) - {aggregate}:
-        with pytest.raises(ValueError, match=f"normalised for aggregate='{aggregate}', not '{other}'"):
-            normal.normalized(other)
-
-
-def test_normalized_weights() -> None:
-    adj = weighted()
-    assert torch.equal(weights_of(adj.normalized("sum", torch.float64)), weights_of(adj))
-    degree = adj.to_dense().sum(1)
-    assert_same(adj.normalized("mean", torch.float64).to_dense().sum(1), (degree > 0).double())
-    with pytest.raises(ValueError, match="aggregate='max' is unknown"):
-        adj.normalized("max")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("with_weight", [False, True])
-def test_gcn_norm_equals_pyg(with_weight: bool) -> None:
-    edge_index = random_graph(9, 30)
-    weight = torch.rand(30, dtype=torch.float64) if with_weight else None
-    theirs_index, theirs = pyg_gcn_norm(edge_index, weight, 9, dtype=torch.float64)
-    expected = torch.zeros(9, 9, dtype=torch.float64)
-    expected.index_put_((theirs_index[1], theirs_index[0]), theirs, accumulate=True)
-    adj = Adjacency.build(edge_index, weight, 9).with_self_loops()
-    assert_same(adj.normalized("gcn", torch.float64).to_dense(), expected)
-
-
-def test_gcn_norm_gradient_is_finite_for_a_node_without_weight() -> None:
-    weight = torch.tensor([0.0, 2.0], requires_grad=True)
-    out = gcn_norm(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), weight)
-    assert torch.isfinite(torch.autograd.grad(out.sum(), weight)[0]).all()
-
-
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_evaluation_first_does_not_spoil_training(mode: Any) -> None:
     weight = torch.rand(20, requires_grad=True)
@@ -215,57 +129,6 @@ def test_to_another_device() -> None:
     assert adj.to("cpu") is adj
     moved = adj.to("meta")
     assert (moved.device.type, moved.aggregate, moved.num_edges) == ("meta", "gcn", adj.num_edges)
-
-
-@pytest.mark.parametrize("grad", [False, True])
-@pytest.mark.parametrize("nodes", [[4, 1], [5, 5, 0], []], ids=str)
-def test_a_slice_commutes_with_loops_and_normalisation(nodes: list[int], grad: bool) -> None:
-    plain = weighted()
-    adj = Adjacency(plain.rowptr, plain.col, weights_of(plain).requires_grad_(grad))
-    part = adj.toward(nodes)
-    assert part.whole is adj
-    assert part.nodes is not None
-    assert part.nodes.tolist() == nodes
-    assert edges_of(part) == [(s, t) for s, t in edges_of(adj) if t in nodes]
-    assert repr(part) == f"Adjacency(num_nodes=9, num_edges={part.num_edges}, toward={len(nodes)})"
-    for aggregate in AGGREGATES:
-        looped = adj.with_self_loops()
-        first = adj.toward(nodes).with_self_loops().normalized(aggregate, torch.float64)
-        last = looped.normalized(aggregate, torch.float64).toward(nodes)
-        for same in (first, looped.toward(nodes).normalized(aggregate, torch.float64)):
-            assert torch.equal(same.to_dense(), last.to_dense())
-            assert same.aggregate == last.aggregate == aggregate
-            assert same.with_self_loops() is same
-            assert same.normalized(aggregate, torch.float64) is same
-        if grad and nodes:
-            a, b = (torch.autograd.grad(x.to_dense().square().sum(), weights_of(adj))[0] for x in (first, last))
-            assert_same(a, b)
-    assert edges_of(part.to("cpu")) == edges_of(part)
-    with pytest.raises(ValueError, match="reverse the whole graph"):
-        part.flipped()
-
-
-def test_slices_as_numbers_list_or_mask() -> None:
-    adj = graph((3, ((0, 1), (2, 1))))
-    for nodes in ([2, 0], torch.tensor([2, 0], dtype=torch.int32)):
-        wanted = adj.toward(nodes).nodes
-        assert wanted is not None
-        assert wanted.tolist() == [2, 0]
-    masked = adj.toward(torch.tensor([True, False, True])).nodes
-    assert masked is not None
-    assert masked.tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("nodes", [torch.tensor([1.0]), torch.tensor(1), torch.tensor([True]), [[0, 1]]])
-def test_slices_of_another_form_are_refused(nodes: Any) -> None:
-    with pytest.raises(ValueError, match=r"expected node numbers \[n\] or a mask \[3\]"):
-        graph((3, ((0, 1), (2, 1)))).toward(nodes)
-
-
-@pytest.mark.parametrize("node", [-1, 3])
-def test_slices_out_of_range_are_refused(node: int) -> None:
-    with pytest.raises(ValueError, match=f"nodes holds node {node}, but there are 3 nodes"):
-        graph((3, ((0, 1), (2, 1)))).toward([node])
 
 
 @pytest.mark.parametrize(
@@ -314,28 +177,6 @@ def test_a_graph_is_freed_without_the_collector() -> None:
         assert [ref() for ref in refs] == [None] * 4
     finally:
         gc.enable()
-
-
-@pytest.mark.skipif(not native.available(), reason=native.why_not())
-def test_slice_of_a_graph_with_wide_indices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slice may have narrower indices than its graph, whose order of nodes it takes."""
-    from justjump.nn import DNAConv
-
-    monkeypatch.setattr("justjump.ops.matrix.INT32_MAX", 45)
-    adj = Adjacency.build(random_graph(10, 40), num_nodes=10).with_self_loops().normalized("gcn", torch.float64)
-    part = adj.toward([1, 2])
-    assert (adj.col.dtype, part.col.dtype) == (torch.int64, torch.int32)
-    conv, x = DNAConv(16, 4, 2).double(), torch.randn(10, 2, 16, dtype=torch.float64, requires_grad=True)
-    a, b = (dna_conv(History(x), conv.multi_head.projections, graph, 4)[1:3] for graph in (part, adj))
-    assert_same(a, b)
-    assert_same(gradients(a, [x])[0], gradients(b, [x])[0])
-
-
-def test_a_slice_of_a_slice_is_a_slice_of_the_whole() -> None:
-    adj = Adjacency.build(random_graph(9, 30), num_nodes=9)
-    again = adj.toward([1, 2]).toward([5])
-    assert again.whole is adj
-    assert torch.equal(again.to_dense(), adj.toward([5]).to_dense())
 
 
 def test_a_graph_does_not_change() -> None:

@@ -14,9 +14,7 @@ import torch
 from justjump.ops import Adjacency, native, relu_dropout
 from justjump.ops.layout import Layout, pack
 from justjump.ops.plan import is_native, saved_shapes
-from specification import CHUNK_EDGES, edge_weights, graph, random
-
-needs_kernels = pytest.mark.skipif(not native.available(), reason=native.why_not())
+from specification import CHUNK_EDGES, edge_weights, graph, needs_kernels, random
 
 
 def test_kernels_are_active_here() -> None:
@@ -84,7 +82,7 @@ def test_number_of_threads(threads: Callable[[int | None], None]) -> None:
 
 
 @needs_kernels
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork a process")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork_after_parallel_use(threads: Callable[[int | None], None]) -> None:
     threads(2)

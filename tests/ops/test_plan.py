@@ -6,8 +6,7 @@ import torch
 from justjump.nn import DNAConv
 from justjump.ops import History, Plan, native, plan
 from justjump.ops.layout import Layout
-
-needs_kernels = pytest.mark.skipif(not native.available(), reason=native.why_not())
+from specification import needs_kernels
 
 
 def choose(x: torch.Tensor, heads: int = 8, groups: int = 16, edges: int = 100, window: int | None = None) -> Plan:

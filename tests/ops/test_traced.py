@@ -6,7 +6,7 @@ from torch import Tensor
 
 from helpers import random_graph
 from justjump.ops import Adjacency, SparseMatrix, TracedAdjacency, native, traced
-from specification import switch_kernels_off
+from specification import NO_KERNELS, switch_kernels_off
 
 GRAPHS = {
     "loops": torch.tensor([[0, 1, 1, 2, 2, 2, 3], [1, 1, 1, 0, 2, 3, 2]]),  # one node with two loops
@@ -22,7 +22,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if request.param == "torch":
         switch_kernels_off(monkeypatch)
     elif not native.available():
-        pytest.skip(f"no native kernels here: {native.why_not()}")
+        pytest.skip(NO_KERNELS)
     return str(request.param)
 
 

@@ -10,18 +10,12 @@ import torch
 from justjump.data import Graph
 from justjump.nn import ModelConfig
 from justjump.ops import native
-from justjump.train import Progress, Protocol, Run, fit, loop, prepare
+from justjump.train import Progress, Protocol, Run, fit, prepare
 from justjump.train.batches import make_batches
 from made_graphs import made_graphs
+from run_helpers import SMALL, assert_same_run
 
-SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
 BATCHES = Protocol(max_epochs=4, batch_size=128, fanout=(5, 3))
-
-
-def assert_same_run(one: Run, other: Run) -> None:
-    for name, value in one.model.state_dict().items():
-        assert torch.equal(value, other.model.state_dict()[name]), name
-    assert (one.epochs, one.val_loss, one.test_accuracy) == (other.epochs, other.val_loss, other.test_accuracy)
 
 
 def test_all_neighbours_in_one_batch_are_the_whole_graph(cora: Graph) -> None:
@@ -72,7 +66,7 @@ def test_accuracy_is_that_of_the_whole_graph(cora: Graph) -> None:
 
 
 def test_the_default_has_no_batches(tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "train_on_batches", None)
+    monkeypatch.setattr("justjump.train.epochs.train_on_batches", None)
     fit(tiny, SMALL, Protocol(max_epochs=1))
     assert make_batches(prepare(tiny), np.array([1]), Protocol(), 2, 0) is None
 

@@ -19,7 +19,7 @@ from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
 from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
-from justjump.train.loop import train_epoch
+from justjump.train.epochs import train_epoch
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_optimizer
 from justjump.train.part import Part
@@ -282,7 +282,7 @@ def power_loss() -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks files up in /proc")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks up open files in /proc, which only Linux has")
 def test_a_power_failure_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     script = power_loss()
     count, problems = script.failures()
@@ -298,7 +298,7 @@ def test_train_on_a_disk_that_fills_up(tmp_path: Path) -> None:
     mount = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
     disk = f"mount -t tmpfs -o size=300k tmpfs {tmp_path}"
     if shutil.which("unshare") is None or subprocess.run([*mount, disk], capture_output=True, check=False).returncode:
-        pytest.skip("no disk can be mounted here")
+        pytest.skip("a small disk cannot be mounted here: that takes unshare, and the right to make namespaces")
     train = f"{sys.executable} -m justjump train --dataset cora --layers 1 --max-epochs 2 --output {tmp_path}/run"
     command = [*mount, f"{disk} && {train}; echo $?; find {tmp_path} -type f"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,9 +1,6 @@
 """One training run: early stopping, determinism, interruption, errors."""
 
-import json
-import signal
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,31 +10,13 @@ import pytest
 import torch
 
 from generated_tables import TABLES, table_graph
-from helpers import array_features
 from justjump.data import Graph, Split, Table, random_split
 from justjump.files import FileError
 from justjump.nn import ModelConfig
 from justjump.nn.config import Model
 from justjump.ops import native
-from justjump.train import Progress, Protocol, Run, RunError, TrainingError, TrainingWarning, fit, loop, prepare
-
-SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
-SHORT = Protocol(max_epochs=6)
-
-
-def weights(run: Run) -> dict[str, torch.Tensor]:
-    return run.model.state_dict()
-
-
-def assert_same_run(a: Run, b: Run) -> None:
-    for name, value in weights(a).items():
-        assert torch.equal(value, weights(b)[name]), name
-    assert (a.epochs, a.best_epoch, a.test_accuracy, a.val_loss) == (
-        b.epochs,
-        b.best_epoch,
-        b.test_accuracy,
-        b.val_loss,
-    )
+from justjump.train import Protocol, Run, TrainingWarning, fit, prepare
+from run_helpers import SHORT, SMALL, assert_same_run, stop_after, weights
 
 
 def test_learns(tiny: Graph) -> None:
@@ -92,14 +71,6 @@ def test_watching_accuracy_keeps_the_most_accurate_epoch(cora: Graph) -> None:
     assert run.best_epoch == 1 + int(np.argmax(seen))
 
 
-def stop_after(epochs: int) -> Callable[[Progress], None]:
-    def on_epoch(progress: Progress) -> None:
-        if progress.epoch == epochs:
-            raise KeyboardInterrupt
-
-    return on_epoch
-
-
 @pytest.mark.parametrize("model", ["dna", "gat"])
 def test_interrupted_run_resumes_to_the_same_bits(
     cora: Graph, tmp_path: Path, model: Model, capsys: pytest.CaptureFixture[str]
@@ -120,64 +91,10 @@ def test_interrupted_run_resumes_to_the_same_bits(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "run.json", "split.safetensors"]
 
 
-def test_ctrl_c_waits_for_the_end_of_the_epoch(cora: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = fit(cora, SMALL, SHORT)
-    step = loop.train_epoch
-
-    def press(*arguments: Any) -> float:
-        loss = step(*arguments)
-        signal.raise_signal(signal.SIGINT)  # after the weights have changed, before validation
-        return loss
-
-    monkeypatch.setattr(loop, "train_epoch", press)
-    for epochs in (1, 2):
-        stopped = fit(cora, SMALL, SHORT, output=tmp_path)
-        assert (stopped.finished, stopped.epochs) == (False, epochs)
-    monkeypatch.undo()
-    assert_same_run(whole, fit(cora, SMALL, SHORT, output=tmp_path))
-
-
-def test_state_is_saved_while_training(cora: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("justjump.train.loop.SAVE_EVERY_SECONDS", 0.0)
-
-    def crash(progress: Progress) -> None:
-        if progress.epoch == 4:
-            raise SystemError("killed")
-
-    with pytest.raises(SystemError):
-        fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=crash)
-    epochs: list[int] = []
-    resumed = fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=lambda progress: epochs.append(progress.epoch))
-    assert epochs == [4, 5, 6]
-    assert_same_run(resumed, fit(cora, SMALL, SHORT))
-
-
-def test_finished_run_is_not_trained_again(cora: Graph, tmp_path: Path) -> None:
-    first = fit(cora, SMALL, SHORT, output=tmp_path)
-    again = fit(cora, SMALL, SHORT, output=tmp_path, on_epoch=stop_after(1))
-    assert again.finished
-    assert_same_run(first, again)
-
-
-def test_other_settings_in_the_same_folder_are_refused(cora: Graph, tiny: Graph, tmp_path: Path) -> None:
-    fit(cora, SMALL, SHORT, output=tmp_path / "done")
-    with pytest.raises(RunError, match="other settings.*hidden 16 there, 32 here"):
-        fit(cora, replace(SMALL, hidden=32), SHORT, output=tmp_path / "done")
-    with pytest.raises(RunError, match="other settings.*the data"):
-        fit(tiny, SMALL, SHORT, output=tmp_path / "done")
-
-
 def test_folder_that_cannot_be_written(cora: Graph, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write"):
         fit(cora, SMALL, Protocol(max_epochs=1), output=tmp_path / "file" / "run")
-
-
-def test_divergence_is_an_error(tiny: Graph) -> None:
-    huge = replace(tiny, features=array_features(tiny) * np.float32(3e38 / 3))
-    with pytest.raises(TrainingError, match="the loss became .* in epoch 1: look for extreme feature values"):
-        fit(huge, SMALL, replace(SHORT, scale="none"))
-    assert fit(huge, SMALL, SHORT).finished  # standardised
 
 
 def test_nodes_without_a_label_are_predicted(tiny: Graph) -> None:
@@ -195,15 +112,6 @@ def test_without_test_nodes_there_is_no_test_accuracy(tiny: Graph) -> None:
     assert (
         fit(tiny, SMALL, SHORT, split=Split(np.array([0, 10]), np.array([1, 11]), np.array([]))).test_accuracy is None
     )
-
-
-def test_an_option_that_this_version_does_not_know_is_named(tiny: Graph, tmp_path: Path) -> None:
-    fit(tiny, SMALL, SHORT, output=tmp_path)
-    values = json.loads((tmp_path / "run.json").read_text())
-    values["config"]["colour"] = "red"
-    (tmp_path / "run.json").write_text(json.dumps(values))
-    with pytest.raises(RunError, match=r"other settings \(colour red there, unknown here\)"):
-        fit(tiny, SMALL, SHORT, output=tmp_path)
 
 
 TEACHER = Protocol(learning_rate=0.02, patience=20, max_epochs=120)

@@ -1,6 +1,5 @@
 """Which parameters decay, rates over the epochs, and the average of the weights."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,10 @@ import pytest
 import torch
 
 from justjump.data import Graph
-from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn import NodeClassifier
 from justjump.train import Protocol, fit
-from justjump.train.checkpoint import Progress
 from justjump.train.optimizer import learning_rate, make_optimizer, set_rates
-
-SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
+from run_helpers import SMALL, stop_after
 
 
 def test_which_parameters_decay() -> None:
@@ -66,14 +63,6 @@ def test_rates_over_the_epochs() -> None:
             dropout = conv.multi_head.dropout if config.model == "dna" else conv.dropout
             assert dropout == pytest.approx(expected)
             assert optimizer.param_groups[0]["lr"] == learning_rate(cosine, epoch)
-
-
-def stop_after(epochs: int) -> Callable[[Progress], None]:
-    def stop(progress: Progress) -> None:
-        if progress.epoch == epochs:
-            raise KeyboardInterrupt
-
-    return stop
 
 
 def test_the_average_is_what_is_kept(cora: Graph) -> None:

@@ -17,8 +17,8 @@ from justjump.experiments.paper import DATASETS
 from justjump.nn import DNAConv, GATConv, GCNConv, ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.train import Protocol, prepare
+from justjump.train.epochs import train_epoch
 from justjump.train.inputs import Inputs
-from justjump.train.loop import train_epoch
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_optimizer
 from justjump.train.part import Part

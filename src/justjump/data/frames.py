@@ -53,7 +53,7 @@ def nodes_of_frame(
     if not kept and not left_out:
         raise DataError(f"{where} has no column of features besides {short(', '.join(columns))}: add at least one")
 
-    rows = NodeRows(labels)
+    rows = NodeRows(labels, split or "split")
     ids = [text_of(value) for value in (frame.index if identity is None else columns[identity])]
     texts = [[text_of(value) for value in columns[column]] for column in labels]
     roles = [""] * len(ids) if split is None else [cell_text(value) for value in columns[split]]
@@ -69,7 +69,7 @@ def nodes_of_frame(
             raise DataError(f"row {row} of {where}: {error}") from None
     try:
         features = _features(kept, left_out)
-        return rows.nodes(features, [column.name for column in kept])
+        return rows.nodes(features, [column.name for column in kept], where)
     except ValueError as error:
         raise DataError(f"{where}: {error}") from None
 

@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from .columns import Table
-from .errors import DataError
-from .features import checked_features
-from .labels import Labels, Task, change_task, check_labels, check_range, find_labels, integers, known
+from .graph_checks import checked_fields
+from .labels import Labels, Task, change_task, known
+from .masks import Masks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
     from torch_geometric.data import Data
 
-    from .arrays import Header
     from .parts import Parts
     from .preprocess import Scale
-
-Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
-# The names of the masks in files and in PyTorch Geometric.
-MASK_KEYS = ("train_mask", "val_mask", "test_mask")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +44,8 @@ class Graph:
         task: what the labels are: "multiclass", "multilabel" or "regression".
         batch: int64 `[N]`, sorted: the number of the graph that each node belongs to, if whole graphs have labels
             rather than nodes. `labels` and `masks` then have a row per graph, and `graph_names` has their names.
-
         label_columns: the columns of the table that the labels come from, if they come from one.
+        masks_from: what messages call the column that the masks come from, if they come from one.
 
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
@@ -72,43 +66,11 @@ class Graph:
     batch: np.ndarray | None = None
     graph_names: tuple[str, ...] | None = None
     label_columns: tuple[str, ...] | None = None
+    masks_from: str | None = None
 
     def __post_init__(self) -> None:
-        features = checked_features(self.features, self.feature_names)
-        num_nodes = features.shape[0]
-        edge_index = integers(self.edge_index, "edge_index")
-        if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-            turned = ": transpose it" if edge_index.ndim == 2 and edge_index.shape[1] == 2 else ""
-            raise DataError(f"edge_index must have shape [2, E], got {list(edge_index.shape)}{turned}")
-        check_range(edge_index, 0, num_nodes, "edge_index", f"the graph has {num_nodes} nodes")
-
-        if self.batch is not None:
-            object.__setattr__(self, "batch", _checked_batch(self.batch, num_nodes, len(self.labels)))
-        rows = num_nodes if self.batch is None else len(self.labels)
-        labels = check_labels(Labels(self.labels, self.class_names, self.task), rows)
-
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "edge_index", edge_index)
-        object.__setattr__(self, "labels", labels.values)
-        object.__setattr__(self, "class_names", labels.names)
-        if self.edge_weight is not None:
-            object.__setattr__(self, "edge_weight", _checked_weight(self.edge_weight, edge_index.shape[1]))
-        if self.node_names is not None:
-            object.__setattr__(self, "node_names", tuple(self.node_names))
-            if len(self.node_names) != num_nodes:
-                raise DataError(
-                    f"node_names must have one entry for each of {num_nodes} nodes, got {len(self.node_names)}"
-                )
-        if isinstance(features, Table):
-            object.__setattr__(self, "feature_names", features.names)
-        if self.feature_names is not None:
-            object.__setattr__(self, "feature_names", tuple(self.feature_names))
-            if len(self.feature_names) != features.shape[1]:
-                raise DataError(
-                    f"feature_names must name each of {features.shape[1]} features, got {len(self.feature_names)} names"
-                )
-        if self.masks is not None:
-            object.__setattr__(self, "masks", _checked_masks(self.masks, rows))
+        for name, value in checked_fields(self).items():
+            object.__setattr__(self, name, value)
 
     @property
     def num_nodes(self) -> int:
@@ -139,12 +101,10 @@ class Graph:
 
     def with_task(self, task: Task) -> Graph:
         """The graph with its labels read for another task: classes that are called 1, 2, 5 as these numbers, ..."""
+        if task == self.task:
+            return self
         labels = change_task(Labels(self.labels, self.class_names, self.task), task)
-        return (
-            self
-            if task == self.task
-            else replace(self, labels=labels.values, class_names=labels.names, task=labels.task)
-        )
+        return replace(self, labels=labels.values, class_names=labels.names, task=labels.task)
 
     @cached_property
     def is_undirected(self) -> bool:
@@ -208,17 +168,9 @@ class Graph:
         >>> Graph.from_graphs([Data(x=torch.eye(2), edge_index=edge, y=torch.tensor(number)) for number in (0, 1)])
         Graph('graphs': 2 graphs, 4 nodes, 2 edges, 2 features, 2 classes)
         """
-        from .join import join
-        from .pyg import labels_of_graphs, without_labels
+        from .join import from_graphs
 
-        graphs = list(graphs)
-        if labels is None:
-            labels = labels_of_graphs(graphs)
-        return join(
-            [one if isinstance(one, Graph) else cls.from_pyg(without_labels(one)) for one in graphs],
-            find_labels(labels, task),
-            name,
-        )
+        return from_graphs(graphs, labels, name, task)
 
     @classmethod
     def from_pyg(cls, data: Data, name: str = "graph", *, task: Task | None = None) -> Graph:
@@ -275,19 +227,7 @@ class Graph:
 
         found = nodes_of_frame(nodes, id, label, split, "nodes")
         edge_index, edge_weight = edges_of_frame(edges, found.number, (source, target), weight, directed, "edges")
-        return cls(
-            edge_index=edge_index,
-            features=found.features,
-            labels=found.labels.values,
-            class_names=found.labels.names,
-            name=name,
-            edge_weight=edge_weight,
-            node_names=tuple(found.number),
-            masks=found.masks,
-            feature_names=found.feature_names,
-            task=found.labels.task,
-            label_columns=found.label_columns or None,
-        )
+        return cls(edge_index=edge_index, edge_weight=edge_weight, name=name, **found.fields())
 
     def to_pyg(self) -> Data:
         """Make a PyTorch Geometric `Data` object with copies of the arrays.
@@ -328,43 +268,4 @@ class Graph:
         """
         from .parts import partition_graph
 
-        return partition_graph(self, parts, output, method, seed=seed, scale=scale, progress=progress)
-
-
-def _checked_weight(weight: Any, num_edges: int) -> np.ndarray:
-    weight = np.asarray(weight)
-    checked: np.ndarray
-    if weight.shape != (num_edges,) or weight.dtype.kind not in "iufb":
-        raise DataError(f"edge_weight must be {num_edges} numbers, got {weight.dtype} of shape {list(weight.shape)}")
-    with np.errstate(over="ignore"):
-        checked = weight.astype(np.float32)
-    good = np.isfinite(checked) & (checked >= 0)
-    if not good.all():
-        edge = np.flatnonzero(~good)[0]
-        raise DataError(f"edge_weight must be finite and not negative, but edge {edge} has {weight[edge]:g}")
-    return checked
-
-
-def _checked_batch(batch: Any, num_nodes: int, num_graphs: int) -> np.ndarray:
-    checked = integers(batch, "batch")
-    if checked.shape != (num_nodes,) or (checked[1:] < checked[:-1]).any():
-        raise DataError(f"batch must be {num_nodes} numbers of graphs in ascending order, got shape {checked.shape}")
-    check_range(checked, 0, num_graphs, "batch", f"there are labels for {num_graphs} graphs")
-    return checked
-
-
-def _checked_masks(masks: Sequence[np.ndarray], num_nodes: int) -> Masks:
-    if len(masks) != 3:
-        raise DataError(f"masks must be three arrays (train, val, test), got {len(masks)}")
-    train, val, test = (np.asarray(mask) for mask in masks)
-    for role, mask in (("train", train), ("val", val), ("test", test)):
-        check_mask(mask, role, num_nodes)
-    return train, val, test
-
-
-def check_mask(mask: np.ndarray | Header, role: str, num_nodes: int) -> None:
-    if mask.shape != (num_nodes,) or mask.dtype != bool:
-        raise DataError(
-            f"the {role} mask must be bool of shape [{num_nodes}], got {mask.dtype} of shape {list(mask.shape)}"
-            + (": choose one column" if mask.ndim == 2 else "")
-        )
+        return partition_graph(self, parts, Path(output), method, seed, scale, progress)

@@ -46,9 +46,9 @@ def read_graph_folder(
         raise DataError(f"{table.path} names no graphs: add a line for each")
     graphs = _read_all(table, lines, directed, read)
     try:
-        found = rows.nodes(np.zeros((len(graphs), 1)), ["none"])
+        found = rows.nodes(np.zeros((len(graphs), 1)), ["none"], table.path)
         graph = join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
-        return replace(graph, label_columns=tuple(columns) or None)
+        return replace(graph, label_columns=tuple(columns) or None, masks_from=found.masks_from)
     except ValueError as error:
         raise DataError(f"{table.path}: {error}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,20 @@ from scipy.sparse import csr_matrix, vstack
 from .columns import Column, Table
 from .errors import DataError, short
 from .features import in_order
-from .graph import Graph, Masks
-from .labels import Labels, find_labels
+from .graph import Graph
+from .labels import Labels, Task, find_labels
+from .masks import Masks
+
+
+def from_graphs(graphs: Iterable[Any], labels: Any, name: str, task: Task | None) -> Graph:
+    """What `Graph.from_graphs` does."""
+    from .pyg import labels_of_graphs, without_labels  # imports torch
+
+    graphs = list(graphs)
+    if labels is None:
+        labels = labels_of_graphs(graphs)
+    parts = [one if isinstance(one, Graph) else Graph.from_pyg(without_labels(one)) for one in graphs]
+    return join(parts, find_labels(labels, task), name)
 
 
 def join(

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -16,8 +16,8 @@ from justjump.warn import warn
 from .cells import MANY_NUMBERS, MISSING, number
 from .columns import Table
 from .errors import DataError, DataWarning, NoColumnError, short
-from .graph import Masks
 from .labels import Labels, find_labels
+from .masks import Masks
 from .splits import ROLES
 
 # Above this share of non-zeros a dense array is smaller than CSR (8 bytes per entry) and faster.
@@ -36,6 +36,21 @@ class Nodes(NamedTuple):
     labels: Labels
     masks: Masks | None
     label_columns: tuple[str, ...]
+    masks_from: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """What a `Graph` takes of them."""
+        return {
+            "features": self.features,
+            "labels": self.labels.values,
+            "class_names": self.labels.names,
+            "node_names": tuple(self.number),
+            "masks": self.masks,
+            "feature_names": self.feature_names,
+            "task": self.labels.task,
+            "label_columns": self.label_columns or None,
+            "masks_from": self.masks_from,
+        }
 
 
 @dataclass
@@ -43,6 +58,7 @@ class NodeRows:
     """Ids, labels and roles of nodes, collected row by row. Its errors are `ValueError`s without a place."""
 
     label_columns: Sequence[str]
+    split_column: str = "split"
     number: dict[str, int] = field(default_factory=dict)  # id -> number of the node
     labels: list[tuple[str, ...]] = field(default_factory=list)
     role: array[int] = field(default_factory=lambda: array("b"))  # 0 train, 1 val, 2 test, -1 none
@@ -59,12 +75,14 @@ class NodeRows:
         self.labels.append(texts)
         role = split.strip().lower()
         if role not in ROLE_NUMBERS:
-            raise ValueError(f"the split {short(role)!r} must be train, val, test or empty")
+            raise ValueError(no_role(self.split_column, role))
         self.role.append(ROLE_NUMBERS[role])
 
-    def nodes(self, features: csr_matrix | np.ndarray | Table, names: Sequence[str]) -> Nodes:
-        own = tuple(self.label_columns)
-        return Nodes(self.number, features, tuple(names), self._labels(), self._masks(), own)
+    def nodes(self, features: csr_matrix | np.ndarray | Table, names: Sequence[str], where: object) -> Nodes:
+        """The nodes, given their features and the names of these; messages call their table `where`."""
+        own, masks = tuple(self.label_columns), self._masks()
+        masks_from = None if masks is None else f"the column {short(self.split_column)!r} of {where}"
+        return Nodes(self.number, features, tuple(names), self._labels(), masks, own, masks_from)
 
     def _masks(self) -> Masks | None:
         role = np.array(self.role)
@@ -81,6 +99,11 @@ class NodeRows:
                     name = self.label_columns[column]
                     raise ValueError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
         return labels_of_columns(values, self.label_columns)
+
+
+def no_role(column: str, text: str) -> str:
+    """What is wrong with a text in the column that says which nodes are for training, validation and test."""
+    return f"the column {short(column)!r} must hold train, val, test or nothing, got {short(text)!r}"
 
 
 def labels_of(texts: Sequence[str], column: str = "label") -> Labels:

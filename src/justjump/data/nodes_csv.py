@@ -138,7 +138,7 @@ def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
         raise DataError(f"{file.path} has a header but no nodes: add one line per node")
     try:
         found = features.features()
-        return rows.nodes(found, found.names if isinstance(found, Table) else features.columns)
+        return rows.nodes(found, found.names if isinstance(found, Table) else features.columns, file.path)
     except _InfiniteError as error:
         raise file.error(lines[error.node], str(error)) from None
     except ValueError as error:

@@ -10,8 +10,9 @@ from scipy.sparse import csr_matrix
 
 from .arrays import Arrays
 from .errors import DataError, refuse_pipe, short
-from .graph import Graph, Masks, check_mask
+from .graph import Graph
 from .labels import Labels, find_labels
+from .masks import Masks, check_mask
 from .sparse import canonical, check_form, check_steps, checked_csr, simplify
 from .splits import ROLES
 

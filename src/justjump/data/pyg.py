@@ -16,8 +16,9 @@ from justjump.warn import warn
 
 from .columns import Table
 from .errors import DataError, DataWarning
-from .graph import MASK_KEYS, Graph
+from .graph import Graph
 from .labels import Labels, Task, find_labels
+from .masks import MASK_KEYS
 from .preprocess import Preprocessing
 
 

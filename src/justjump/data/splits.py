@@ -112,15 +112,22 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     if len(twice):
         roles = [role for role, mask in zip(ROLES, masks, strict=True) if mask[twice[0]]]
         raise DataError(f"masks must be disjoint, {unit} {twice[0]} is in {' and '.join(roles)}: keep one")
+    column = graph.masks_from if isinstance(graph, Graph) else None
     for role, mask in zip(ROLES[:2], masks[:2], strict=True):
         if not mask.any():
-            raise DataError(f"the {role} mask is empty: training needs {unit}s in it, or use a random split")
+            problem = f"the {role} mask is empty: training needs {unit}s in it, or use a random split"
+            if column is not None:
+                problem = f"{column} names no {role} {unit}s: name some, or remove it for a random split"
+            raise DataError(problem)
     if isinstance(graph, Graph):
         unknown = np.flatnonzero(np.any(masks, axis=0) & ~graph.labelled)
         if len(unknown):
             names = graph.node_names if graph.batch is None else graph.graph_names
             node = unknown[0] if names is None else names[unknown[0]]
-            raise DataError(f"{unit} {node} is in a mask but has no label: label it, or take it out of the masks")
+            problem = f"{unit} {node} is in a mask but has no label: label it, or take it out of the masks"
+            if column is not None:
+                problem = f"{unit} {node} has a role in {column} but no label: label it, or leave its role empty"
+            raise DataError(problem)
     return Split(*(np.flatnonzero(mask).astype(np.int64) for mask in masks))
 
 

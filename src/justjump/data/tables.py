@@ -56,19 +56,7 @@ def _read(folder: Path, node_file: Path, nodes: Nodes, directed: bool) -> Graph:
         from .parquet import read_edges_parquet
 
         edge_index, weight = read_edges_parquet(edge_file, nodes.number, directed, node_file.name)
-    return Graph(
-        edge_index=edge_index,
-        features=nodes.features,
-        labels=nodes.labels.values,
-        class_names=nodes.labels.names,
-        name=folder.resolve().name,
-        edge_weight=weight,
-        node_names=tuple(nodes.number),
-        masks=nodes.masks,
-        feature_names=nodes.feature_names,
-        task=nodes.labels.task,
-        label_columns=nodes.label_columns or None,
-    )
+    return Graph(edge_index=edge_index, edge_weight=weight, name=folder.resolve().name, **nodes.fields())
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from justjump.ops import native
-from justjump.ops.edge_index import check_nodes, check_weight, edges_of_matrix, same_values, sorted_edges
+from justjump.ops.edge_index import check_weight, edges_of_matrix, sorted_edges
 from justjump.ops.matrix import SparseMatrix, sort_entries
+from justjump.ops.normalize import Aggregate, check_aggregate, gcn_norm, normalized_weight
 from justjump.ops.operation import is_scripted, is_traced
-from justjump.ops.segments import edge_targets, segment_sum
+from justjump.ops.self_loops import add_self_loops
 
-Aggregate = Literal["gcn", "mean", "sum"]
+__all__ = ["Adjacency", "Aggregate", "gcn_norm"]
 
 
 class Adjacency(SparseMatrix):
@@ -114,16 +115,7 @@ class Adjacency(SparseMatrix):
 
             return TracedAdjacency.of(edge_index, edge_weight, num_nodes)
         edges = sorted_edges(edge_index, num_nodes, cls._of_sorted)
-        plain: Adjacency = edges.graph
-        if edge_weight is None:
-            return plain
-        weight = check_weight(edge_weight, edge_index.size(1))
-        if weight.requires_grad:
-            return plain._with_weight(weight[edges.order])
-        weighted = edges.weighted
-        if weighted is None or not same_values(weighted[0], weight):
-            weighted = edges.weighted = weight.clone(), plain._with_weight(weight[edges.order])
-        adj: Adjacency = weighted[1]
+        adj: Adjacency = edges.graph if edge_weight is None else edges.with_weight(edge_weight)
         return adj
 
     @property
@@ -174,18 +166,22 @@ class Adjacency(SparseMatrix):
         """Not what is computed from weights that get gradients, which belongs to one step, or while torch traces."""
         return not (self.weight is not None and self.weight.requires_grad) and not is_traced()
 
+    def _derive(self, key: Any, make: Callable[[], Adjacency]) -> Adjacency:
+        """A graph that follows from this one, made when first needed."""
+        if key in self._derived:
+            return self._derived[key]
+        with torch.inference_mode(False):  # what is kept must serve training later
+            made = make()
+        if self._keeps:
+            self._derived[key] = made
+        return made
+
     def with_self_loops(self) -> Adjacency:
         """The graph with exactly one self-loop per node. An existing one keeps its weight, a new one weighs 1."""
         if self._looped or self.aggregate is not None:  # a normalised graph has the loops that it was made with
             return self
-        if "looped" in self._derived:
-            return self._derived["looped"]
-        looped = self._with_looped_weight()
-        if self._keeps:
-            self._derived["looped"] = looped
-        return looped
+        return self._derive("looped", self._with_looped_weight)
 
-    @torch.inference_mode(False)  # what is kept must serve training later
     def _with_looped_weight(self) -> Adjacency:
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"{self} has fewer targets than sources: add the self-loops to the whole graph")
@@ -197,15 +193,8 @@ class Adjacency(SparseMatrix):
 
     def _add_self_loops(self) -> tuple[Adjacency, Tensor]:
         """The looped edges, and for each the edge that its weight comes from; E stands for the weight of a new loop."""
-        loop = self.col == self.target
-        nodes = torch.arange(self.num_nodes, device=self.device)
-        # Where a node has several loops, the last one counts, as in PyG.
-        where = loop.nonzero()[:, 0]
-        last = torch.full_like(nodes, -1).scatter_reduce(0, self.target[where].long(), where, "amax")
-        source = torch.cat([(~loop).nonzero()[:, 0], torch.where(last < 0, self.num_edges, last)])
-        col = torch.cat([self.col[~loop].long(), nodes])
-        rowptr, order = sort_entries(self.shape, torch.cat([self.target[~loop].long(), nodes]), col)
-        looped, source = Adjacency._trusted(self.shape, rowptr, col[order]), source[order]
+        rowptr, col, source = add_self_loops(self)
+        looped = Adjacency._trusted(self.shape, rowptr, col)
         looped._structure["origin"] = self._structure.get("edge_id"), source
         return looped, source
 
@@ -214,17 +203,10 @@ class Adjacency(SparseMatrix):
 
         A graph that is normalised already is returned as it is.
         """
-        if aggregate not in get_args(Aggregate):
-            raise ValueError(f"aggregate={aggregate!r} is unknown: choose 'gcn', 'mean' or 'sum'")
+        check_aggregate(aggregate)
         if self.aggregate is not None:
             return self._again(aggregate, dtype)
-        if (aggregate, dtype) in self._derived:
-            return self._derived[aggregate, dtype]
-        with torch.inference_mode(False):  # what is kept must serve training later
-            adj = self._normalize(aggregate, dtype)
-        if self._keeps:
-            self._derived[aggregate, dtype] = adj
-        return adj
+        return self._derive((aggregate, dtype), lambda: self._normalize(aggregate, dtype))
 
     def _again(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         if self.aggregate != aggregate:
@@ -237,13 +219,7 @@ class Adjacency(SparseMatrix):
 
     def _normalize(self, aggregate: Aggregate, dtype: torch.dtype) -> Adjacency:
         weight = torch.ones(self.num_edges, device=self.device) if self.weight is None else self.weight
-        weight = weight.to(dtype)
-        if aggregate == "gcn":
-            weight = gcn_norm(self.rowptr, self.col, weight, self.target)
-        elif aggregate == "mean":
-            degree = segment_sum(weight, self.rowptr, self.target)
-            weight = weight / torch.where(degree > 0, degree, 1)[self.target]
-        return self._with_weight(weight, aggregate)
+        return self._with_weight(normalized_weight(self, weight.to(dtype), aggregate), aggregate)
 
     def scaled(self, factor: Tensor) -> Adjacency:
         """The same edges with their weights times ``factor`` ``[E]``, in CSR order."""
@@ -264,38 +240,23 @@ class Adjacency(SparseMatrix):
         >>> adj.toward([1])
         Adjacency(num_nodes=3, num_edges=2, toward=1)
         """
-        try:
-            nodes = torch.as_tensor(nodes, device=self.device)
-        except (TypeError, ValueError, RuntimeError) as error:
-            expected = f"expected node numbers [n] or a mask [{self.num_nodes}]"
-            raise ValueError(f"nodes is of type {type(nodes).__name__}, {expected}") from error
-        if nodes.dtype == torch.bool and nodes.shape == (self.num_nodes,):
-            nodes = nodes.nonzero()[:, 0]
-        if nodes.numel() == 0 and nodes.dim() == 1:  # an empty list makes a tensor of floats
-            nodes = nodes.long()
-        if nodes.dim() != 1 or nodes.dtype not in (torch.int32, torch.int64):
-            kind = f"{nodes.dtype} of shape {list(nodes.shape)}"
-            raise ValueError(f"nodes is {kind}, expected node numbers [n] or a mask [{self.num_nodes}]")
-        if len(nodes):
-            check_nodes("nodes", nodes, self.num_nodes)
-        from justjump.ops.slice import Slice  # a graph of its own kind, built on this one
+        from justjump.ops.slice import Slice, node_numbers  # a graph of its own kind, built on this one
 
+        numbers = node_numbers(nodes, self)
         with torch.inference_mode(False):  # it must serve training, too
-            return Slice.of(self, nodes)
+            return Slice.of(self, numbers)
 
     def flipped(self) -> Adjacency:
         """The graph with every edge reversed."""
         if self.aggregate not in (None, "sum"):
             raise ValueError(f"the graph is normalised for aggregate={self.aggregate!r}: reverse it, then normalise it")
-        if "flipped" in self._derived:
-            return self._derived["flipped"]
-        with torch.inference_mode(False):  # what is kept must serve training later
-            rowptr, order = sort_entries(self.shape, self.col, self.target)
-            weight = None if self.weight is None else self.weight[order]
-            flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight, self.aggregate)
-            flipped._structure["edge_id"] = self.edge_id[order]
-        if self._keeps:
-            self._derived["flipped"] = flipped
+        return self._derive("flipped", self._flip)
+
+    def _flip(self) -> Adjacency:
+        rowptr, order = sort_entries(self.shape, self.col, self.target)
+        weight = None if self.weight is None else self.weight[order]
+        flipped = Adjacency._trusted(self.shape, rowptr, self.target[order], weight, self.aggregate)
+        flipped._structure["edge_id"] = self.edge_id[order]
         return flipped
 
     def to(self, device: torch.device | str) -> Adjacency:
@@ -314,21 +275,3 @@ class Adjacency(SparseMatrix):
     def __repr__(self) -> str:
         toward = "" if self.nodes is None else f", toward={len(self.nodes)}"
         return f"Adjacency(num_nodes={self.num_nodes}, num_edges={self.num_edges}{toward})"
-
-
-def gcn_norm(rowptr: Tensor, col: Tensor, weight: Tensor, target: Tensor | None = None) -> Tensor:
-    r"""Symmetrically normalised edge weights, for a graph that already holds its self-loops.
-
-    .. math:: \hat{w}_{v,w} = w_{v,w} / \sqrt{\hat{d}_v \hat{d}_w}, \quad \hat{d}_v = \sum_w w_{v,w}
-
-    A node of degree 0 gets weight 0. ``[E] -> [E]``
-    """
-    target = edge_targets(rowptr, weight.numel()) if target is None else target
-    return gcn_scaled(weight, segment_sum(weight, rowptr, target), target, col)
-
-
-def gcn_scaled(weight: Tensor, degree: Tensor, target: Tensor, col: Tensor) -> Tensor:
-    """The weights of :func:`gcn_norm`, given the degree of each node. ``[E], [M], [E], [E] -> [E]``"""
-    # The masked value must not pass through pow: its gradient is inf * 0 there.
-    scale = torch.where(degree > 0, degree, 1).pow(-0.5) * (degree > 0)
-    return scale[target] * weight * scale[col]

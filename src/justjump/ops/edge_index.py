@@ -35,6 +35,15 @@ class SortedEdges:
     graph: Any
     weighted: tuple[Tensor, Any] | None = None
 
+    def with_weight(self, edge_weight: Tensor) -> Any:
+        """The graph with weights ``[E]`` in the order of ``edge_index``; the same weights give the same graph."""
+        weight = check_weight(edge_weight, self.edge_index.size(1))
+        if weight.requires_grad:
+            return self.graph._with_weight(weight[self.order])
+        if self.weighted is None or not same_values(self.weighted[0], weight):
+            self.weighted = weight.clone(), self.graph._with_weight(weight[self.order])
+        return self.weighted[1]
+
 
 # Keyed by the tensor itself, which it does not keep alive. A copy of the values tells whether they have changed, by
 # whatever way: a version counter would miss changes through numpy or .data.

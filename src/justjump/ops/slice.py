@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops.adjacency import Adjacency, Aggregate
+from justjump.ops.edge_index import check_nodes
 
 
 class Slice(Adjacency):
@@ -77,3 +78,21 @@ class Slice(Adjacency):
 
     def to(self, device: torch.device | str) -> Adjacency:
         return self.whole.to(device).toward(self.nodes.to(device))
+
+
+def node_numbers(nodes: Tensor | Sequence[int], adj: Adjacency) -> Tensor:
+    """The numbers ``[n]`` of some nodes of a graph, given as numbers or as a mask ``[N]``, checked."""
+    expected = f"expected node numbers [n] or a mask [{adj.num_nodes}]"
+    try:
+        numbers = torch.as_tensor(nodes, device=adj.device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"nodes is of type {type(nodes).__name__}, {expected}") from error
+    if numbers.dtype == torch.bool and numbers.shape == (adj.num_nodes,):
+        numbers = numbers.nonzero()[:, 0]
+    if numbers.numel() == 0 and numbers.dim() == 1:  # an empty list makes a tensor of floats
+        numbers = numbers.long()
+    if numbers.dim() != 1 or numbers.dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"nodes is {numbers.dtype} of shape {list(numbers.shape)}, {expected}")
+    if len(numbers):
+        check_nodes("nodes", numbers, adj.num_nodes)
+    return numbers

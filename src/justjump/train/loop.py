@@ -1,44 +1,38 @@
-"""One training run, by flat functions."""
+"""``fit``: one training run."""
 
-import math
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from justjump.data import Graph, Split
 from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
-from justjump.train.batches import check_batches, make_batches, train_on_batches
+from justjump.train.batches import check_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.device import checked_device
-from justjump.train.errors import RunError, TrainingError, TrainingWarning
+from justjump.train.epochs import both, make_steps, train_until_done
+from justjump.train.errors import TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data
 from justjump.train.inputs import Inputs, data_hash, prepare
-from justjump.train.measures import SCORE, Values, measure
+from justjump.train.measures import SCORE
 from justjump.train.memory import notes_on_memory
 from justjump.train.objective import Objective
-from justjump.train.optimizer import make_average, make_optimizer, set_rates
-from justjump.train.part import Part
-from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
+from justjump.train.optimizer import make_average, make_optimizer
+from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
-from justjump.train.run import Run, saved_settings, settings
-from justjump.train.saved import RUN_FILE, read_values, tidy
+from justjump.train.resume import finished_run
+from justjump.train.run import Run, settings
 from justjump.train.show import EpochBar
 from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
-from justjump.train.stopping import is_done, is_stuck, record
+from justjump.train.stopping import is_stuck
 from justjump.warn import warn
-
-SAVE_EVERY_SECONDS = 10.0
 
 
 def fit(
@@ -138,7 +132,7 @@ def fit(
             if state.progress.epoch and progress is not False:
                 print(f"{folder}: the run goes on after epoch {state.progress.epoch}", file=sys.stderr)
             save = partial(save_state, state, wanted, folder)
-        step, check = _steps(state, inputs, split, protocol, objective, seed)
+        step, check = make_steps(state, inputs, split, protocol, objective, seed)
         finished = train_until_done(state, protocol, step, check, save, both(bar, on_epoch))
         model.load_state_dict(state.best)
         if protocol.calibrate:
@@ -178,130 +172,3 @@ def fit(
         if finished:
             remove_state(folder)
     return run
-
-
-def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
-    """The finished run in a folder, if there is one; RunError if it has other settings."""
-    if not (folder / RUN_FILE).exists():
-        return None
-    values = read_values(folder)
-    found = saved_settings(values)
-    if found != wanted:
-        differ = ", ".join(differences(found, wanted))
-        raise RunError(f"{folder} holds a run with other settings ({differ}): choose another output folder")
-    if not values["finished"]:  # it goes on from its state: nobody needs these weights any more
-        return None
-    run = Run.load(folder)
-    with suppress(OSError):  # a finished run may be on a disk that cannot be written
-        tidy(folder, values)
-        remove_state(folder)
-    return run
-
-
-def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-    """The settings that differ, named as in ``config`` and ``protocol``."""
-    for name in wanted | saved:
-        there, here = saved.get(name), wanted.get(name, "unknown")
-        if isinstance(there, dict) and isinstance(here, dict):
-            yield from differences(there, here)
-        elif there != here:
-            words = {"data_hash": "the data", "preprocessing": "what is done with the features"}
-            yield words.get(name, f"{name} {there} there, {here} here")
-
-
-def _steps(
-    state: State, inputs: Inputs, split: Split, protocol: Protocol, objective: Objective, seed: int
-) -> tuple[Callable[[], float], Callable[[], tuple[float, Values]]]:
-    """An epoch of training, which gives its loss, and a look at the validation nodes: their loss and measures."""
-    train, val = (Part.of(inputs, rows) for rows in (split.train, split.val))
-    batches = make_batches(inputs, split.train, protocol, state.model.config.layers, seed)
-
-    def step() -> float:
-        if batches is None:
-            return train_epoch(state.model, state.optimizer, inputs, train, objective)
-        return train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
-
-    return step, lambda: validate(state.kept, inputs, val, objective, protocol.measures)
-
-
-def train_until_done(
-    state: State,
-    protocol: Protocol,
-    step: Callable[[], float],
-    check: Callable[[], tuple[float, Values]],
-    save: Callable[[], None] | None,
-    on_epoch: Callable[[Progress], None],
-    stops: Callable[[bool], bool] = bool,
-) -> bool:
-    """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False).
-
-    Args:
-        step: trains one epoch, and gives the loss
-        check: gives the validation loss and measures
-        save: writes the state
-        stops: whether to stop, given whether this process was asked to
-    """
-    saved = -math.inf
-    with ctrl_c_waits() as is_stopped:
-        while not is_done(state.progress, protocol):
-            start = time.perf_counter()
-            set_rates(state.model, state.optimizer, protocol, state.progress.epoch)
-            loss = step()
-            state.update_average()
-            val_loss, values = check()
-            if not (math.isfinite(loss) and math.isfinite(val_loss)):
-                raise TrainingError(
-                    f"the loss became {loss} (validation {val_loss}) in epoch {state.progress.epoch + 1}: look for "
-                    f"extreme feature values, or lower the learning rate (now {protocol.learning_rate})"
-                )
-            record(state, protocol, loss, val_loss, values, time.perf_counter() - start)
-            stop = is_stopped()
-            try:
-                on_epoch(state.progress)
-            except KeyboardInterrupt:
-                stop = True
-            stop = stops(stop)
-            if save is not None and (stop or time.monotonic() - saved > SAVE_EVERY_SECONDS):
-                save()
-                saved = time.monotonic()
-            if stop:
-                return False
-    return True
-
-
-def train_epoch(
-    model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Inputs, part: Part, objective: Objective
-) -> float:
-    """One step on the training nodes; the loss before it."""
-    model.train()
-    optimizer.zero_grad()
-    loss = objective.loss(part.output(model, inputs), part.labels)
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.item()
-
-
-@torch.no_grad()
-def validate(
-    model: nn.Module, inputs: Inputs, part: Part, objective: Objective, others: tuple[str, ...]
-) -> tuple[float, Values]:
-    """The loss, and the values of the task's score and of other measures."""
-    model.eval()
-    output = part.output(model, inputs)
-    loss = objective.loss(output, part.labels).item()
-    score = SCORE[objective.task]
-    if score == "accuracy" and set(others) <= {"accuracy"}:  # every epoch of every run comes here: no numpy
-        return loss, {"accuracy": (output.argmax(1) == part.labels).double().mean().item()}
-    predicted = objective.predictions(output).cpu().numpy()
-    return loss, measure(
-        objective.task, part.labels.cpu().numpy(), predicted, only=(score, *(one for one in others if one != score))
-    )
-
-
-def both(bar: EpochBar, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
-    def call(progress: Progress) -> None:
-        bar(progress)
-        if on_epoch is not None:
-            on_epoch(progress)
-
-    return call

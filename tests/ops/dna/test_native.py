@@ -12,10 +12,10 @@ from dna_case import DnaCase, Path
 from helpers import assert_same
 from justjump.ops import native
 from justjump.ops.dna import native as dna
-from specification import DTYPES, assert_close, check_operation, leaves
+from specification import DTYPES, NO_KERNELS, assert_close, check_operation, leaves
 
 if not native.available():
-    pytest.skip(native.why_not(), allow_module_level=True)
+    pytest.skip(NO_KERNELS, allow_module_level=True)
 
 FORMS = pytest.mark.parametrize("groups", [8, 2], ids=["folded", "separate"])
 

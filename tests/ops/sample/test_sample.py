@@ -16,9 +16,8 @@ from torch import Tensor
 from helpers import random_graph
 from justjump.ops import Adjacency, Sample, Sampler, native
 from justjump.ops.sample import reference
-from specification import switch_kernels_off
+from specification import needs_kernels, switch_kernels_off
 
-needs_kernels = pytest.mark.skipif(not native.available(), reason="there are no native kernels")
 # Empty rows, isolated nodes, a hub, self-loops, repeated edges, both widths of indices.
 GRAPHS = {
     "random": random_graph(40, 200, isolated=7),

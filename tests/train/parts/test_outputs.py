@@ -6,8 +6,8 @@ import torch
 
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State
+from justjump.train.epochs import validate
 from justjump.train.inputs import prepare
-from justjump.train.loop import validate
 from justjump.train.objective import Objective
 from justjump.train.part import Part
 from justjump.train.parts.executor import Executor

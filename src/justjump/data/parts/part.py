@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..graph import MASK_KEYS, Masks
+from ..masks import MASK_KEYS, Masks
 from .checks import check_finite, check_halo, check_known, check_numbers, check_pointer
 from .layout import arrays_of, folder_name
 from .manifest import Manifest

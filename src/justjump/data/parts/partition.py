@@ -25,17 +25,10 @@ from .writer import NodeRows, PartsWriter
 
 
 def partition_graph(
-    graph: Graph,
-    parts: int,
-    output: str | Path,
-    method: Any = "metis",
-    *,
-    seed: int = 0,
-    scale: Scale = "auto",
-    progress: bool = False,
+    graph: Graph, parts: int, output: Path, method: Any, seed: int, scale: Scale, progress: bool
 ) -> Parts:
     """What `Graph.partition` does."""
-    parts, output = check_parts(parts), Path(output)
+    parts = check_parts(parts)
     if graph.batch is not None:
         raise DataError(
             f"{graph.name} holds {graph.num_graphs} whole graphs, each of which fits into memory: train on it as it is"

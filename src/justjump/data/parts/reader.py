@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from ..errors import DataError
-from ..graph import Graph, Masks
+from ..graph import Graph
+from ..masks import Masks
 from .layout import arrays_of, folder_name
 from .manifest import Manifest, check_arrays
 from .npy import check_array

@@ -9,9 +9,9 @@ import numpy as np
 from ..cells import MANY_NUMBERS, MISSING
 from ..errors import DataError, short
 from ..frames import text_of
-from ..graph import Masks
 from ..labels import Labels, check_labels
-from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, labels_of, labels_of_columns
+from ..masks import Masks
+from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, labels_of, labels_of_columns, no_role
 from .source import TableSource
 from .streamed_columns import encoded_texts, read_column, texts_of
 
@@ -96,8 +96,6 @@ def read_roles(nodes: TableSource) -> Masks | None:
         for place, text in enumerate(texts):
             if text.lower() not in ROLE_NUMBERS:
                 row = first + int(np.flatnonzero(local == place)[0])
-                raise DataError(
-                    f"row {row} of {nodes.path}: the split {short(text)!r} must be train, val, test or empty"
-                )
+                raise DataError(f"row {row} of {nodes.path}: {no_role('split', text)}")
         role[first : first + len(local)] = np.array([ROLE_NUMBERS[text.lower()] for text in texts], np.int8)[local]
     return (role == 0, role == 1, role == 2) if (role >= 0).any() else None

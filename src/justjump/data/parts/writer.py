@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..graph import MASK_KEYS, Masks
 from ..labels import Labels
+from ..masks import MASK_KEYS, Masks
 from ..preprocess import Preprocessing
 from .edges import PartEdges, by_column
 from .layout import Shape, Sizes, arrays_of, folder_name, index_type

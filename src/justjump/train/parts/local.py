@@ -10,7 +10,7 @@ from torch import Tensor
 
 from justjump.data.parts import Part
 from justjump.ops import Adjacency, SparseMatrix
-from justjump.ops.adjacency import gcn_scaled
+from justjump.ops.normalize import gcn_scaled
 
 
 class LocalPart:

@@ -17,9 +17,9 @@ from justjump.data import Graph, Split
 from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.epochs import both, train_until_done
 from justjump.train.errors import TrainingWarning
 from justjump.train.evaluation import evaluated, notes_on_data
-from justjump.train.loop import both, finished_run, train_until_done
 from justjump.train.measures import SCORE
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.optimizer import make_average, make_optimizer
@@ -31,6 +31,7 @@ from justjump.train.parts.transport import Transport
 from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
+from justjump.train.resume import finished_run
 from justjump.train.run import Run, settings
 from justjump.train.show import EpochBar
 from justjump.train.start import check_learnable, default_split
