@@ -20,7 +20,7 @@ LARGEST = 2**16  # bytes of a command
 
 def run_forked(arguments: list[str], cwd: str | Path | None = None) -> subprocess.CompletedProcess[str]:
     """What ``python -m justjump`` prints with these arguments, and its exit code."""
-    server, pipes = _server(), [os.pipe(), os.pipe()]
+    (server, _), pipes = _server(), [os.pipe(), os.pipe()]
     socket.send_fds(server, [json.dumps([str(cwd or Path.cwd()), *arguments]).encode()], [end for _, end in pipes])
     for _, end in pipes:
         os.close(end)
@@ -35,12 +35,12 @@ def _read(pipe: int) -> str:
 
 
 @cache
-def _server() -> socket.socket:
-    """The way to a process that ends when this one does."""
+def _server() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """The way to a process that ends when this one does, and the process."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    subprocess.Popen([sys.executable, __file__, str(there.fileno())], pass_fds=[there.fileno()])
+    process = subprocess.Popen([sys.executable, __file__, str(there.fileno())], pass_fds=[there.fileno()])
     there.close()
-    return here
+    return here, process
 
 
 def _serve(asks: socket.socket) -> list[str]:
