@@ -47,6 +47,7 @@ void fuzz_dna(const Header& header) {
     if (header.flag(8)) forward.query_bias = arrays.input(1, d, Rows::optional);
     if (header.flag(9)) forward.key_bias = arrays.input(1, d, Rows::optional);
     if (header.flag(10)) forward.value_bias = arrays.input(1, d, Rows::optional);
+    if (header.flag(12)) forward.step_bias = arrays.input(T, P, Rows::dense_optional);
     if (packed) {
         forward.history = series(c, stride, [&](int64_t width) { return arrays.input(M, width); });
         for (const Matrix<S>& x : forward.history) arrays.clear_padding(x, c.layout);
@@ -81,6 +82,7 @@ void fuzz_dna(const Header& header) {
         backward.grad_key_bias = arrays.output("grad_key_bias", 1, d);
         backward.grad_value_bias = arrays.output("grad_value_bias", 1, d);
     }
+    if (forward.step_bias) backward.grad_step_bias = arrays.output("grad_step_bias", N, T * P, Rows::dense_optional);
     if (learns_edges) backward.grad_edge_weight = arrays.output("grad_edge_weight", 1, g.count(), Rows::optional);
     backward.grad_history = series(c, size, [&](int64_t width) { return arrays.output("grad_history", M, width); });
     if (newest) backward.grad_newest = arrays.output("grad_newest", N, size);
@@ -107,7 +109,8 @@ void fuzz_dna(const Header& header) {
         linear(read_packed(forward.asking(), c.layout), forward.query_weight, forward.query_bias);
     const std::vector<double> weight(forward.edge_weight.data, forward.edge_weight.data + g.count());
     double terms;
-    Table out = dna(g, weight, query, keys, values, c.heads, c.mask(), terms);
+    const Table bias = forward.step_bias ? read(forward.step_bias) : Table(T, std::vector<double>(P, 0));
+    Table out = dna(g, weight, query, keys, values, bias, c.heads, c.mask(), terms);
     for (auto& row : out)
         for (double& x : row) x = relu && x < 0 ? 0 : x;
     // The folded form sums before it projects: errors are relative to the terms of both.

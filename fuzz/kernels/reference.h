@@ -80,7 +80,8 @@ Table linear(const Table& x, const Matrix<S>& weight, const Matrix<S>& bias, boo
 // out[v] = sum_e weight_e sum_t dropout(softmax_t(q . k_t / sqrt(C))) value_t, with a fixed extra logit 0.
 // `terms` becomes a bound of what rounding errors of the scores and of the terms are relative to.
 inline Table dna(const Edges& g, const std::vector<double>& weight, const Table& query, const std::vector<Table>& key,
-                 const std::vector<Table>& value, int64_t heads, const jj::Dropout<double>& dropout, double& terms) {
+                 const std::vector<Table>& value, const Table& step_bias, int64_t heads,
+                 const jj::Dropout<double>& dropout, double& terms) {
     const size_t T = key.size();
     const int64_t d = query.empty() ? 0 : static_cast<int64_t>(query[0].size()), C = d / heads;
     Table out(query.size(), std::vector<double>(d, 0));
@@ -93,7 +94,8 @@ inline Table dna(const Edges& g, const std::vector<double>& weight, const Table&
             std::vector<double> score(T, 0);
             double top = 0, total = 0;
             for (size_t t = 0; t < T; ++t) {
-                double absolute = 0;
+                double absolute = std::abs(step_bias[t][h]);
+                score[t] = step_bias[t][h];
                 for (int64_t i = h * C; i < (h + 1) * C; ++i) {
                     score[t] += query[v][i] * key[t][w][i] / std::sqrt(C);
                     absolute += std::abs(query[v][i] * key[t][w][i]) / std::sqrt(C);

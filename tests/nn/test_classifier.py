@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers import assert_same, gradients, random_graph
-from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn import DNAConv, ModelConfig, NodeClassifier
 from justjump.nn.config import Jump, Model, Update
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.grouped_linear import GroupedLinear
@@ -343,3 +343,30 @@ def test_dropped_edges_in_training_alone(model: Model) -> None:
     assert_same(logits, net.eval()(x, part)[[1, 2]])
     assert part.num_edges < adj.num_edges
     assert not torch.equal(net(x, adj)[[1, 2]], logits)
+
+
+@pytest.mark.parametrize("attention", ["biased", "steps"])
+def test_biases_of_steps_are_learned(attention: Any) -> None:
+    net = NodeClassifier(ModelConfig("dna", 3, 16, 4, 2, attention=attention), FEATURES, CLASSES).eval()
+    plain = NodeClassifier(ModelConfig("dna", 3, 16, 4, 2), FEATURES, CLASSES).eval()
+    plain.load_state_dict(net.state_dict(), strict=False)
+    x, edge_index = torch.randn(NODES, FEATURES), random_graph(NODES, 40)
+    assert_same(net(x, edge_index), plain(x, edge_index))  # they are zero at first
+    net(x, edge_index).sum().backward()
+    bias = net.get_parameter("convs.2.multi_head.step_bias")
+    assert bias.grad is not None
+    assert bias.shape == (3, 4)
+    assert bias.grad.count_nonzero() > 0
+    with torch.no_grad():
+        bias.copy_(torch.tensor([-100.0, 0, 100])[:, None].expand(3, 4))
+    weight = net.attention(x, edge_index).weight
+    assert_same(weight, torch.tensor([0.0, 0, 1])[:, None].expand_as(weight))
+    net.reset_parameters()
+    assert bias.count_nonzero() == 0
+
+
+def test_biases_need_the_number_of_steps() -> None:
+    with pytest.raises(ValueError, match="steps=None with attention='biased': 'biased' and 'steps' take the number"):
+        DNAConv(8, attention="biased")
+    with pytest.raises(ValueError, match="steps=2 with attention='learned'"):
+        DNAConv(8, steps=2)

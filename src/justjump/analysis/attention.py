@@ -71,7 +71,8 @@ def edge_attention(
     edge = torch.tensor([0]), torch.tensor([1])
     found = []
     for number in layers:
-        weight = dna_edge_attention(*_query_and_key(model, ends, number), *edge)[0].T  # [H, t]
+        bias = _conv(model, number).multi_head.step_bias
+        weight = dna_edge_attention(*_query_and_key(model, ends, number), *edge, bias)[0].T  # [H, t]
         found.append(LayerAttention(number, attended(model, number), weight.numpy(), (1 - weight.sum(1)).numpy()))
     return found
 
@@ -88,8 +89,9 @@ def attention_blocks(
     adj = inputs.adj.with_self_loops()
     layer = model.config.layers if layer is None else _checked(model, layer)
     query, key = _query_and_key(model, _history(model, inputs), layer)
+    bias = _conv(model, layer).multi_head.step_bias
     for e in edge_blocks(adj.num_edges, key[0].numel()):
-        weight = dna_edge_attention(query, key, adj.target[e], adj.col[e])
+        weight = dna_edge_attention(query, key, adj.target[e], adj.col[e], bias)
         yield AttentionBlock(adj.col[e], adj.target[e], weight, 1 - weight.sum(1))
 
 

@@ -18,6 +18,7 @@ from justjump.nn.layers import Layers
 from justjump.nn.readout import Readout, count_graphs
 from justjump.nn.sizes import check_count
 from justjump.ops import Adjacency, History, Hops, SparseMatrix
+from justjump.ops.history import attended_steps
 
 
 class NodeClassifier(Layers):
@@ -172,6 +173,7 @@ def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:
     d, heads, groups, dropout = config.hidden, config.heads, config.groups, config.attention_dropout
     learned = math.log(1 + config.identity / t) if config.identity else 1.0
     if config.model == "dna":
+        steps = len(attended_steps(t, config.window, config.keep_first))
         return DNAConv(
             d,
             heads,
@@ -182,6 +184,7 @@ def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:
             attention=config.attention,
             start=config.start,
             learned=learned,
+            steps=steps if config.attention in ("biased", "steps") else None,
         )
     if config.model == "gat":
         return GATConv(

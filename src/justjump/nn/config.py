@@ -14,7 +14,7 @@ Jump = Literal["none", "concat", "pool", "lstm"]
 Update = Literal["none", "skip", "gru", "residual", "initial"]
 Norm = Literal["none", "layer", "batch"]
 NormAfter = Literal["sum", "relu"]
-Attention = Literal["learned", "equal"]
+Attention = Literal["learned", "biased", "steps", "equal"]
 Start = Literal["paper", "scaled"]
 Readout = Literal["mean", "max", "sum", "attention"]
 Softmax = Literal["incoming", "outgoing"]
@@ -67,7 +67,8 @@ class ModelConfig:
     )
     attention: Attention = option(
         "learned",
-        "Whether attention is learned, or gives all representations and none equal shares (dna).",
+        "What attention learns: scores of query and key, these with a bias for each former representation and head "
+        "(biased), the biases alone (steps), or nothing: equal shares of all representations and of none (dna).",
         later=True,
     )
     drop_edge: float = option(0.0, "Share of the edges that is left out in each step of training.", later=True)

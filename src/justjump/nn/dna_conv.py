@@ -40,6 +40,8 @@ class EdgeAttention(NamedTuple):
 class MultiHead(nn.Module):
     """The projections of a :class:`DNAConv`, under the names that PyG gives them."""
 
+    step_bias: Tensor | None  # [T, H]
+
     def __init__(
         self,
         channels: int,
@@ -50,6 +52,7 @@ class MultiHead(nn.Module):
         attention: Attention,
         start: Start,
         learned: float,
+        steps: int | None,
     ) -> None:
         super().__init__()
         check_sizes(channels, heads, groups)
@@ -61,12 +64,16 @@ class MultiHead(nn.Module):
         self.lin_q = GroupedLinear(channels, channels, groups, bias)
         self.lin_k = GroupedLinear(channels, channels, groups, bias)
         self.lin_v = GroupedLinear(channels, channels, groups, bias, learned)
+        biases = nn.Parameter(torch.zeros(steps, heads)) if attention in ("biased", "steps") and steps else None
+        self.register_parameter("step_bias", biases)
         self.attention, self.start = attention, start
         self._change_start()
 
     def reset_parameters(self) -> None:
         for lin in (self.lin_q, self.lin_k, self.lin_v):
             lin.reset_parameters()
+        if self.step_bias is not None:
+            nn.init.zeros_(self.step_bias)
         self._change_start()
 
     def _change_start(self) -> None:
@@ -79,14 +86,14 @@ class MultiHead(nn.Module):
                     nn.init.zeros_(lin.bias)
             bound = math.sqrt(6 / self.lin_v.weight.size(1))  # of He et al., 2015, for the ReLU that follows
             nn.init.uniform_(self.lin_v.weight, -bound, bound)
-        if self.attention == "equal":
+        if self.attention in ("equal", "steps"):
             for parameter in asking:
                 nn.init.zeros_(parameter).requires_grad_(False)
 
     @property
     def projections(self) -> Projections:
         q, k, v = self.lin_q, self.lin_k, self.lin_v
-        return Projections(q.weight, q.bias, k.weight, k.bias, v.blocks, v.bias)
+        return Projections(q.weight, q.bias, k.weight, k.bias, v.blocks, v.bias, self.step_bias)
 
     def split(self, x: Tensor) -> Tensor:
         """``[..., d] -> [..., H, C]``"""
@@ -123,8 +130,10 @@ class DNAConv(nn.Module):
         keep_first: make the first representation one of the ``window``
         aggregate: edge coefficients ``"gcn"``, ``"mean"`` or ``"sum"``
         update: a module ``[N, channels] -> [N, channels]`` applied to the aggregate, for other choices of f
-        attention: ``"learned"``, or ``"equal"`` for the same share of each representation and of refusing all, as all
-            scores zero give; nothing is learned about what to attend to then
+        attention: ``"learned"``; ``"biased"`` with a learned bias of the scores for each former representation and
+            head, whose common part is the margin of refusing all; ``"steps"`` for these biases alone; ``"equal"`` for
+            the same share of each representation and of refusing all, as all scores zero give
+        steps: number of former representations, if they have biases
         start: initialisation: as in the ``"paper"``, or ``"scaled"`` for zero biases and values of the scale of their
             inputs
         learned: share of the learned weight in the projection of values; the rest is the identity
@@ -161,6 +170,7 @@ class DNAConv(nn.Module):
         attention: Attention = "learned",
         start: Start = "paper",
         learned: float = 1.0,
+        steps: int | None = None,
         aggr: str = "add",
         **kwargs: Any,
     ) -> None:
@@ -194,7 +204,12 @@ class DNAConv(nn.Module):
         for name, value, kind in (("attention", attention, Attention), ("start", start, Start)):
             if value not in get_args(kind):
                 raise ValueError(f"{name}={value!r} is unknown: choose {' or '.join(map(repr, get_args(kind)))}")
-        self.multi_head = MultiHead(channels, heads, groups, dropout, bias, attention, start, learned)
+        if (attention in ("biased", "steps")) != (steps is not None) or (steps is not None and steps < 1):
+            raise ValueError(
+                f"steps={steps!r} with attention={attention!r}: 'biased' and 'steps' take the number of former "
+                "representations, the others None"
+            )
+        self.multi_head = MultiHead(channels, heads, groups, dropout, bias, attention, start, learned, steps)
         self.register_module("edge_mask", None)
         self.update = update
         self._cache: Adjacency | None = None
@@ -244,7 +259,7 @@ class DNAConv(nn.Module):
             return out
         query = head.split(head.lin_q(history.newest))  # [N, H, C]
         key = head.split(head.lin_k(history.stack()[:, history.attended]))  # [N, T, H, C]
-        share = dna_edge_attention(query, key, adj.target, adj.col)
+        share = dna_edge_attention(query, key, adj.target, adj.col, head.step_bias)
         return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), history.attended)
 
     def extend(self, history: History, edge_index: Any, edge_weight: Tensor | None = None) -> None:

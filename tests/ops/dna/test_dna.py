@@ -86,7 +86,11 @@ def test_each_size_takes_its_form(size: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("case", [FOLDED, DnaCase("hub", steps=3), DnaCase(dropout=0.0, window=1, steps=2, step_bias=True)], ids=name)
+@pytest.mark.parametrize(
+    "case",
+    [FOLDED, DnaCase("hub", steps=3, step_bias=True), DnaCase(dropout=0.0, window=1, steps=2, step_bias=True)],
+    ids=name,
+)
 def test_scores_computed_twice(isa: str, case: DnaCase, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The form for layers whose gradients of the scores do not fit into the cache."""
     assert case.plan().keeps_scores

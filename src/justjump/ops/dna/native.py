@@ -239,8 +239,8 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
     history, others = rest[:count], rest[count:]
     structure = (rowptr, col, colptr, row, position)
     grads = dna_layer_backward(
-        grad, out, history, newest, others, edge_weight, *weights, step_bias, *structure, heads, folded, packed, keep_scores,
-        *options,
+        grad, out, history, newest, others, edge_weight, *weights, step_bias, *structure, heads, folded, packed,
+        keep_scores, *options,
     )  # fmt: skip
     learns, learns_edges = options[2:4]
     grad_history, rest = grads[:count], grads[count:]
