@@ -22,7 +22,19 @@ def test_times_that_are_none(text: str) -> None:
 
 @pytest.mark.slow
 def test_tune_searches_and_trains_and_goes_on(tmp_path: Path) -> None:
-    asked = ("train", "--dataset", "cora", "--tune", "1s", "--max-epochs", "3", "--output", tmp_path / "run")
+    asked = (
+        "train",
+        "--dataset",
+        "cora",
+        "--tune",
+        "1s",
+        "--max-epochs",
+        "3",
+        "--jobs",
+        "1",
+        "--output",
+        tmp_path / "run",
+    )
     first = justjump(*asked)
     assert "tuned: " in first.stderr
     assert "accuracy:" in first.stdout

@@ -1,14 +1,13 @@
 """TensorBoard logs: every epoch once, whatever stopped the run in between."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from command_line import justjump
 from justjump.data import Graph
 from justjump.files import FileError
 from justjump.nn import ModelConfig
@@ -143,17 +142,12 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         check_log_folder(tmp_path / "file" / "logs")
 
 
-def train(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    settings = ["--dataset", "cora", "--model", "gcn", "--layers", "1", "--hidden", "16", "--max-epochs", "3"]
-    command = [sys.executable, "-m", "justjump", "train", *settings, *arguments]
-    environment = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+SETTINGS = ["--dataset", "cora", "--model", "gcn", "--layers", "1", "--hidden", "16", "--max-epochs", "3"]
 
 
 @pytest.mark.slow
 def test_the_command_logs_every_split(tmp_path: Path) -> None:
-    done = train("--splits", "2", "--jobs", "2", "--tensorboard", "logs", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    justjump("train", *SETTINGS, "--splits", "2", "--jobs", "2", "--tensorboard", "logs", cwd=tmp_path)
     folders = sorted(path.parent for path in tmp_path.glob(f"logs/*/*/{EVENT_FILES}"))
     assert [folder.name for folder in folders] == ["seed-0", "seed-1"]
     for folder in folders:
@@ -167,7 +161,7 @@ def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path) -> Non
     stub.parent.mkdir(parents=True)
     stub.write_text("raise ImportError\n")
     path = os.pathsep.join([str(stub.parents[1]), os.environ.get("PYTHONPATH", "")])
-    done = train("--tensorboard", "logs", cwd=tmp_path, PYTHONPATH=path)
-    assert done.returncode == 2
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = justjump("train", *SETTINGS, "--tensorboard", "logs", cwd=tmp_path, env=environment, code=2)
     assert done.stderr == "error: TensorBoard is not installed: pip install 'justjump[tensorboard]'\n"
     assert not (tmp_path / "logs").exists()
