@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from command_line import QUICK, justjump, read_csv
+from justjump import fit
 from justjump.cli import main
-from justjump.data import load
+from justjump.data import Graph, Parts, load
 from justjump.train import Run
 
 
@@ -259,3 +260,50 @@ def test_bad_tables_are_one_sentence_and_nothing_is_written(
     assert said.err.startswith("error: ")
     assert said.err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_predictions_over_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cora = load("cora")
+    parts = cora.partition(3, tmp_path / "parts", method=np.arange(2708) % 3)
+    run = fit(parts, model="gcn", layers=1, hidden=16, groups=1, max_epochs=2, output=tmp_path / "run")
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main changes it
+
+    def predict(*arguments: object, run: str = "run", code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["justjump", "predict", str(tmp_path / run), *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert (ended.value.code or 0) == code
+        return capsys.readouterr().err
+
+    output = tmp_path / "out.csv"
+    said = predict("--graph", parts.folder, "--output", output, "--scratch", tmp_path / "new")
+    assert (
+        f"{run.split_sizes[2]:,} test nodes: accuracy {100 * (run.test_accuracy or 0):.1f}, balanced accuracy" in said
+    )
+    assert said.endswith(f"the classes of 2708 nodes are in {output}\n")
+    rows = {int(row["node"]): row for row in read_csv(output)}
+    classes, probabilities = run.predict(cora)
+    assert [rows[node]["class"] for node in range(2708)] == [cora.class_names[one] for one in classes]
+    assert float(rows[5]["probability"]) == pytest.approx(probabilities[5].max(), abs=1e-5)
+
+    small = random_parts(tmp_path / "small")
+    for arguments, run_folder, words in (
+        (("--graph", small.folder), "run", "error: small has 2 features per node, but the model expects 1433"),
+        (("--graph", parts.folder), "no", "holds no run: it has no run.json"),
+        (("--graph", tmp_path), "run", "error: "),
+        (("--graph", "cora", "--workers", "2"), "run", "--workers and --scratch are for a graph in parts"),
+        (("--graph", parts.folder, "--directed"), "run", "--directed is chosen when a graph is partitioned"),
+        (("--graph", parts.folder, "--workers", "4"), "run", "4 workers cannot share 3 parts"),
+    ):
+        said = predict(*arguments, "--output", tmp_path / "none.csv", run=run_folder, code=2)
+        assert words in said
+        assert len(said.splitlines()) == 1
+    assert not (tmp_path / "none.csv").exists()
+
+
+def random_parts(folder: Path) -> Parts:
+    graph = Graph(np.array([[0], [1]]), np.eye(2, dtype=np.float32), np.array([0, 1]), ("a", "b"), name="small")
+    return graph.partition(2, folder, method=np.array([0, 1]), scale="none")

@@ -103,7 +103,34 @@ RunFolder = Annotated[
     Path, typer.Argument(help="Folder of a run, or of several splits (the best on validation is used).")
 ]
 Tensorboard = Annotated[Path | None, typer.Option(help="Folder for TensorBoard's curves.", rich_help_panel=OUTPUT)]
+Workers = Annotated[
+    int, typer.Option(min=1, help="Number of processes that share a graph in parts.", rich_help_panel=RUNS)
+]
+Scratch = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for the representations of a graph in parts, which are in memory by default.",
+        rich_help_panel=RUNS,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", rich_help_panel=OUTPUT)]
+
+
+def is_parts(graph: str | None) -> bool:
+    """Whether --graph names a graph in parts."""
+    return graph is not None and (Path(graph) / "manifest.json").exists()
+
+
+def check_parts_options(graph: str | None, workers: int, scratch: Path | None, **chosen_before: object) -> bool:
+    """Whether --graph names a graph in parts; an error if the other options do not go with it."""
+    if is_parts(graph):
+        for name, value in chosen_before.items():
+            if value:
+                raise typer.BadParameter(f"--{name} is chosen when a graph is partitioned: leave it out")
+        return True
+    if workers > 1 or scratch is not None:
+        raise typer.BadParameter("--workers and --scratch are for a graph in parts: make one with justjump partition")
+    return False
 
 
 def graph_spec(

@@ -18,8 +18,11 @@ from justjump.cli.app import (
     LabelColumn,
     OwnGraph,
     RunFolder,
+    Scratch,
     Tensorboard,
+    Workers,
     app,
+    check_parts_options,
     graph_spec,
 )
 from justjump.cli.experiments import Address, EngineName
@@ -46,17 +49,8 @@ def train(
         int, typer.Option(min=0, help="Seed of the first split; the next are seed + 1, ...", rich_help_panel=RUNS)
     ] = 0,
     jobs: Jobs = 0,
-    workers: Annotated[
-        int,
-        typer.Option(min=1, help="Number of processes that share a graph in parts.", rich_help_panel=RUNS),
-    ] = 1,
-    scratch: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for the representations of a graph in parts, which are in memory by default.",
-            rich_help_panel=RUNS,
-        ),
-    ] = None,
+    workers: Workers = 1,
+    scratch: Scratch = None,
     engine: EngineName = "local",
     address: Address = None,
     device: Annotated[
@@ -151,21 +145,39 @@ def train(
 @app.command()
 def predict(
     run: RunFolder,
-    graph: Annotated[str, typer.Option(help="A dataset's name, an .npz file, or a folder with CSV or Parquet files.")],
+    graph: Annotated[
+        str,
+        typer.Option(help="A dataset's name, an .npz file, a folder with CSV or Parquet files, or a graph in parts."),
+    ],
     output: Annotated[
-        Path, typer.Option(help="CSV file to write: node, class, probability, one column per class, ...")
+        Path, typer.Option(help="CSV or .parquet file to write: node, class, probability, one column per class, ...")
     ],
     directed: Directed = False,
     label: LabelColumn = None,
     data_dir: DataDir = None,
+    workers: Workers = 1,
+    scratch: Scratch = None,
 ) -> None:
     """Predict the classes, labels or numbers of all nodes, or of whole graphs, with a trained network.
 
+    Where labels are known, the measures are printed. A graph in parts (see: justjump partition) may be larger than
+    memory: --workers processes share it, and its predictions are written part by part.
+
     Example: justjump predict runs/cora --graph cora --output predictions.csv
+
+    Example: justjump predict runs/large --graph parts --output predictions.parquet --workers 4
     """
-    from justjump.experiments.graph_spec import graph_for
+    in_parts = check_parts_options(graph, workers, scratch, directed=directed, label=label)
     from justjump.train.predict import predict as write_predictions
+    from justjump.train.predict import predict_parts
     from justjump.train.run import find_run
 
     found = find_run(run)
+    if in_parts:
+        from justjump.data.parts import open_parts
+
+        predict_parts(found, open_parts(graph, verify=False), output, workers, scratch)
+        return
+    from justjump.experiments.graph_spec import graph_for
+
     write_predictions(found, graph_for(found, graph, data_dir, directed, label), output)

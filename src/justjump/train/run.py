@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 from justjump.data import Graph, Preprocessing, Split, Table
 from justjump.data.features import in_order
 from justjump.data.labels import Task
+from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import restored
 from justjump.train import saved
@@ -25,6 +26,9 @@ from justjump.train.objective import Objective
 from justjump.train.part import output_of_all
 from justjump.train.protocol import Protocol
 from justjump.train.saved import DIGESTS, REMEDY, RUN_FILE
+
+if TYPE_CHECKING:
+    from justjump.train.parts.predictions import Predictions
 
 _NOT_JSON = ("model", "protocol", "preprocessing", "objective", "split")
 
@@ -123,12 +127,34 @@ class Run(HubMethods):
     def settings(self) -> dict[str, Any]:
         return settings(self.config, self.protocol, self.seed, self.data_hash, self.preprocessing)
 
+    @overload
+    def predict(  # type: ignore[overload-overlap]
+        self, graph: Parts, *, workers: int = 1, scratch: str | Path | None = None
+    ) -> Predictions: ...
+
+    @overload
+    def predict(self, graph: Graph | object) -> Prediction: ...
+
     @torch.no_grad()
-    def predict(self, graph: Graph | object) -> Prediction:
+    def predict(
+        self, graph: Graph | Parts | object, *, workers: int = 1, scratch: str | Path | None = None
+    ) -> Prediction | Predictions:
         """What the network says about every node of a graph with the same features, or about every graph of several.
 
         For a network that was trained on whole graphs, one graph is as good as a list of one.
+
+        Args:
+            graph: a graph, several, or a graph in parts
+            workers, scratch: for a graph in parts, the number of processes, and a folder for the representations of all
+                nodes; the result is then a :class:`~justjump.train.parts.predictions.Predictions`, which gives them
+                part by part, or saves them as a file
         """
+        if isinstance(graph, Parts):
+            from justjump.train.parts.predictions import Predictions  # built on this module
+
+            return Predictions(self, graph, workers, scratch)
+        if workers != 1 or scratch is not None:
+            raise ValueError("workers and scratch are for a graph in parts: make one with graph.partition(...)")
         inputs = prepare(self.with_own_features(self.own_graph(graph)), self.preprocessing)
         inputs = replace(inputs, by_layer=self.protocol.batch_size is not None)
         self.model.eval()

@@ -15,12 +15,17 @@ def check_supported(config: ModelConfig, protocol: Protocol) -> None:
         raise ValueError("norm='batch' takes the mean over all nodes, which parts do not have: use norm='layer'")
     if config.drop_edge:
         raise ValueError(f"drop_edge={config.drop_edge} is not for graphs in parts: leave it out")
-    if config.model == "gat" and config.softmax == "outgoing":
-        raise ValueError("softmax='outgoing' needs all edges of the graph, which parts do not have: leave it out")
+    check_inference(config)
     if protocol.batch_size is not None:
         raise ValueError(f"batch_size={protocol.batch_size} is not for graphs in parts: a step takes all nodes")
     if protocol.scale != "auto":
         raise ValueError(f"scale={protocol.scale!r} is chosen when the graph is partitioned: leave it out here")
+
+
+def check_inference(config: ModelConfig) -> None:
+    """Raise ValueError if a trained network cannot be applied to graphs in parts."""
+    if config.model == "gat" and config.softmax == "outgoing":
+        raise ValueError("softmax='outgoing' needs all edges of the graph, which parts do not have: leave it out")
 
 
 def takes_weights(model: NodeClassifier) -> bool:
