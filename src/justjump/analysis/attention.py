@@ -1,6 +1,6 @@
 """What the edges of a DNA network attend to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from justjump.data import Graph
 from justjump.nn import DNAConv, NodeClassifier
-from justjump.ops import History
+from justjump.ops import Adjacency, History
 from justjump.ops.blocks import edge_blocks
 from justjump.ops.dna.reference import dna_edge_attention
 from justjump.ops.history import attended_steps
@@ -66,7 +66,7 @@ def edge_attention(
             raise ValueError(f"there is no node {node}: the graph has nodes 0 to {adj.num_nodes - 1}")
     if source not in adj.col[adj.rowptr[target] : adj.rowptr[target + 1]]:
         raise ValueError(f"there is no edge from node {source} to node {target}")
-    layers = range(1, model.config.layers + 1) if layer is None else [_checked(model, layer)]
+    layers = range(1, model.config.layers + 1) if layer is None else [checked_layer(model, layer)]
     ends = _history(model, inputs).take(torch.tensor([target, source]))
     edge = torch.tensor([0]), torch.tensor([1])
     found = []
@@ -87,10 +87,17 @@ def attention_blocks(
     """
     inputs = graph if isinstance(graph, Inputs) else prepare(graph)
     adj = inputs.adj.with_self_loops()
-    layer = model.config.layers if layer is None else _checked(model, layer)
-    query, key = _query_and_key(model, _history(model, inputs), layer)
+    layer = checked_layer(model, layer)
+    yield from blocks_of(model, _history(model, inputs), adj, layer)
+
+
+def blocks_of(
+    model: NodeClassifier, history: History | Mapping[int, Tensor], adj: Adjacency, layer: int
+) -> Iterator[AttentionBlock]:
+    """The same, given the representations h(s) that the layer sees, and the graph with self-loops."""
+    query, key = _query_and_key(model, history, layer)
     bias = _conv(model, layer).multi_head.step_bias
-    for e in edge_blocks(adj.num_edges, key[0].numel()):
+    for e in edge_blocks(adj.num_edges, key.shape[1:].numel()):
         weight = dna_edge_attention(query, key, adj.target[e], adj.col[e], bias)
         yield AttentionBlock(adj.col[e], adj.target[e], weight, 1 - weight.sum(1))
 
@@ -98,8 +105,7 @@ def attention_blocks(
 @torch.no_grad()
 def _history(model: NodeClassifier, inputs: Inputs) -> History:
     """All representations h(0) .. h(T), without dropout."""
-    if model.config.model != "dna":
-        raise ValueError(f"model={model.config.model!r} has no attention over former representations: use 'dna'")
+    check_dna(model)
     training = model.training
     try:
         return model.eval().representations(inputs.x, inputs.adj.with_self_loops())
@@ -107,8 +113,14 @@ def _history(model: NodeClassifier, inputs: Inputs) -> History:
         model.train(training)
 
 
+def check_dna(model: NodeClassifier) -> None:
+    """Raise ValueError unless the network attends to former representations."""
+    if model.config.model != "dna":
+        raise ValueError(f"model={model.config.model!r} has no attention over former representations: use 'dna'")
+
+
 @torch.no_grad()
-def _query_and_key(model: NodeClassifier, history: History, layer: int) -> tuple[Tensor, Tensor]:
+def _query_and_key(model: NodeClassifier, history: History | Mapping[int, Tensor], layer: int) -> tuple[Tensor, Tensor]:
     """Query and keys of some nodes in one layer, given h(0) .. h(T). ``[n, H, C], [n, t, H, C]``"""
     head = _conv(model, layer).multi_head
     former = torch.stack([history[s] for s in attended(model, layer)], dim=1)
@@ -136,7 +148,9 @@ def _conv(model: NodeClassifier, layer: int) -> DNAConv:
     return conv
 
 
-def _checked(model: NodeClassifier, layer: int) -> int:
+def checked_layer(model: NodeClassifier, layer: int | None) -> int:
+    """A layer's number, which is that of the last layer by default; ValueError if there is no such layer."""
+    layer = model.config.layers if layer is None else layer
     if not 1 <= layer <= model.config.layers:
         raise ValueError(f"there is no layer {layer}: the network has layers 1 to {model.config.layers}")
     return layer

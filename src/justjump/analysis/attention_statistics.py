@@ -62,18 +62,16 @@ def attention_statistics(
         layers = range(1, model.config.layers + 1)
         return [box for t in layers for box in attention_statistics(model, inputs, "all", t)]
     layer = model.config.layers if layer is None else layer
-    groups = {"all": 1, "head": model.config.heads, "class": classes}[by]
-    counts: _Counts | None = None
+    counts = Counts.of(model, layer, by, classes)
     for block in attention_blocks(model, inputs, layer):
-        share = torch.cat([block.weight, block.refused[:, None]], dim=1)  # [e, t + 1, H]
-        counts = counts or _Counts(groups, share.size(1))
-        group = _groups(by, block, inputs.labels)  # [e, H]
-        known = group >= 0
-        for s in range(share.size(1)):
-            counts.add(s, group[known], share[:, s][known])
-    assert counts is not None
+        counts.add_block(by, block, inputs.labels)
+    return boxes_of(model, layer, by, counts)
+
+
+def boxes_of(model: NodeClassifier, layer: int, by: By, counts: Counts) -> list[Box]:
+    """The distributions of one layer, given all that was counted."""
     found = []
-    for group_number in range(groups):
+    for group_number in range(len(counts.bins)):
         where: dict[str, Any] = {
             "layer": layer,
             "head": group_number if by == "head" else None,
@@ -93,13 +91,33 @@ def _groups(by: By, block: AttentionBlock, labels: Tensor) -> Tensor:
     return torch.arange(heads).expand(edges, heads) if by == "head" else torch.zeros(edges, heads, dtype=torch.long)
 
 
-class _Counts:
-    """A histogram of weights for each group and place."""
+class Counts:
+    """A histogram of weights for each group and place: the representations in their order, and the refused share."""
 
     def __init__(self, groups: int, places: int) -> None:
         self.bins = np.zeros((groups, places, BINS), dtype=np.int64)
         self.sum = np.zeros((groups, places))
         self.max = np.zeros((groups, places))
+
+    @classmethod
+    def of(cls, model: NodeClassifier, layer: int, by: By, classes: int) -> Counts:
+        """For a layer of a network."""
+        groups = {"all": 1, "layer": 1, "head": model.config.heads, "class": classes}[by]
+        return cls(groups, len(attended(model, layer)) + 1)
+
+    def add_block(self, by: By, block: AttentionBlock, labels: Tensor) -> None:
+        """Count the weights of some edges. ``labels`` ``[N]`` are those of all nodes that targets may be."""
+        share = torch.cat([block.weight, block.refused[:, None]], dim=1)  # [e, t + 1, H]
+        group = _groups(by, block, labels)  # [e, H]
+        known = group >= 0
+        for s in range(share.size(1)):
+            self.add(s, group[known], share[:, s][known])
+
+    def join(self, other: Counts) -> None:
+        """Add what another one has counted."""
+        self.bins += other.bins
+        self.sum += other.sum
+        self.max = np.maximum(self.max, other.max)
 
     def add(self, place: int, group: Tensor, share: Tensor) -> None:
         groups = len(self.bins)

@@ -14,13 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from justjump.analysis.attention import attended, attention_blocks, step_name
+from justjump.analysis.attention_parts import attention_of_parts
 from justjump.analysis.attention_statistics import Box, By, attention_statistics
 from justjump.analysis.figures import attention_figure, influence_figure, reach_figure
 from justjump.analysis.files import FORMATS, check_extra, check_table, figure_paths, save_figure, write_parquet
 from justjump.analysis.hops import neighbourhood
 from justjump.analysis.jacobian import influence, influences
 from justjump.analysis.receptive_field import HELD, ReceptiveFields
-from justjump.analysis.subject import Subject, find_node, open_subjects, pick_node, row_of
+from justjump.analysis.subject import Subject, find_node, model_title, open_subjects, pick_node, row_of
 from justjump.analysis.summaries import (
     class_name,
     graph_title,
@@ -33,8 +34,12 @@ from justjump.analysis.summaries import (
     summary_table,
 )
 from justjump.data import Graph
+from justjump.data.parts import is_parts, open_parts
+from justjump.files import make_folder
 from justjump.train import RunError
+from justjump.train.parts.nodes import labels_of
 from justjump.train.process import keep_memory
+from justjump.train.run import find_run
 
 # Largest number of nodes in a picture: more would overlap. The nearest ones are drawn.
 MOST_NODES = 250
@@ -156,6 +161,8 @@ def attention(
     directed: bool,
     data_dir: Path | None,
     label: str | None = None,
+    workers: int = 1,
+    scratch: Path | None = None,
 ) -> None:
     """Draw the distribution of attention weights and write its numbers; with ``weights``, also every weight."""
     check_extra()
@@ -165,17 +172,29 @@ def attention(
         check_table("--weights", weights)
         if weights == table:
             raise RunError(f"--weights {weights} is the table that --output {output} makes: choose another name")
-    found, (subject,) = open_subjects([folder], graph, directed, data_dir, label)
+    parts = open_parts(graph, verify=False) if graph is not None and is_parts(graph) else None
+    if parts is not None:
+        if weights is not None:
+            raise RunError("--weights looks at the whole graph in memory: leave it out for a graph in parts")
+        run, found = find_run(folder), labels_of(parts)
+    else:
+        found, (subject,) = open_subjects([folder], graph, directed, data_dir, label)
+        run = subject.run
     if by == "class" and (found.task != "multiclass" or found.batch is not None):
         what = "its graphs have the labels" if found.batch is not None else f"{found.name} is a {found.task} task"
         raise RunError(f"--by class needs one class per node, but {what}: choose all, layer or head")
     if by == "class" and not found.labelled.any():
         raise RunError(f"--by class needs labels, and {found.name} has none: choose all, layer or head")
-    model = subject.run.model
-    boxes = attention_statistics(model, subject.inputs, by, layer, found.num_classes)
+    model = run.model
+    if parts is not None:
+        if scratch is not None:
+            make_folder(scratch, "--scratch")
+        boxes = attention_of_parts(run, parts, by, layer, workers, scratch)
+    else:
+        boxes = attention_statistics(model, subject.inputs, by, layer, found.num_classes)
     panels = _panels(by, boxes, found)
     which = "all layers" if by == "layer" else f"layer {boxes[0].layer} of {model.config.layers}"
-    save_figure(attention_figure(panels, f"{subject.title} on {graph_title(found)}, {which}"), pictures)
+    save_figure(attention_figure(panels, f"{model_title(run)} on {graph_title(found)}, {which}"), pictures)
     write_parquet(table, [_columns(boxes, found)])
     for title, own in panels:
         given = ", ".join(f"{step_name(box.given_to)} {box.median:.3f}" for box in own)

@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from justjump.cli.app import AsJson, DataDir, Directed, LabelColumn, RunFolder, app
+from justjump.cli.app import (
+    AsJson,
+    DataDir,
+    Directed,
+    LabelColumn,
+    RunFolder,
+    Scratch,
+    Workers,
+    app,
+    check_parts_options,
+)
 
 GraphName = Annotated[
     str | None,
@@ -88,19 +98,24 @@ def attention(
     directed: Directed = False,
     label: LabelColumn = None,
     data_dir: DataDir = None,
+    workers: Workers = 1,
+    scratch: Scratch = None,
 ) -> None:
     """Show what a DNA network attends to (Figure 3 of the paper).
 
     In layer t, every edge spreads its attention over the representations h(0) .. h(t-1) of its source, and refuses the
     rest. h(0) are the projected features, h(t) is the output of layer t.
 
+    --graph may be a graph in parts (see: justjump partition), which --workers processes share.
+
     Example: justjump attention runs/dna --by head --output figure3
     """
     if layer is not None and by == "layer":
         raise typer.BadParameter("--by layer shows all layers: leave out --layer")
+    check_parts_options(graph, workers, scratch, directed=directed, label=label)
     from justjump.analysis import commands
 
-    commands.attention(run, by, layer, output, weights, graph, directed, data_dir, label)
+    commands.attention(run, by, layer, output, weights, graph, directed, data_dir, label, workers, scratch)
 
 
 @app.command()

@@ -116,14 +116,11 @@ Scratch = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", rich_help_panel=OUTPUT)]
 
 
-def is_parts(graph: str | None) -> bool:
-    """Whether --graph names a graph in parts."""
-    return graph is not None and (Path(graph) / "manifest.json").exists()
-
-
 def check_parts_options(graph: str | None, workers: int, scratch: Path | None, **chosen_before: object) -> bool:
     """Whether --graph names a graph in parts; an error if the other options do not go with it."""
-    if is_parts(graph):
+    from justjump.data.parts import is_parts
+
+    if graph is not None and is_parts(graph):
         for name, value in chosen_before.items():
             if value:
                 raise typer.BadParameter(f"--{name} is chosen when a graph is partitioned: leave it out")

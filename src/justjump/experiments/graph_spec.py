@@ -10,8 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from justjump.data import NAMES, Graph, load, read_graph
+from justjump.data import NAMES, DataError, Graph, load, read_graph
 from justjump.data.errors import DataWarning, NoColumnError
+from justjump.data.parts import is_parts
 from justjump.experiments import paper
 from justjump.train.inputs import graph_hash
 
@@ -105,6 +106,11 @@ def _load(spec: GraphSpec) -> Graph:
     if spec in _received:
         return _received[spec]
     if spec.path is not None:
+        if is_parts(spec.path):
+            raise DataError(
+                f"{spec.path} is a graph in parts, and this command needs the whole graph in memory: name the graph "
+                "that it was made of; train, predict and attention take parts"
+            )
         label = None if spec.label_column is None else labels_in(spec.label_column)
         with warnings.catch_warnings():
             if multiprocessing.parent_process() is not None:  # the command itself has shown them

@@ -3,7 +3,7 @@
 from .manifest import Manifest
 from .part import Part
 from .partition import partition_graph
-from .reader import Parts, open_parts
+from .reader import Parts, is_parts, open_parts
 from .stream import partition_tables
 
-__all__ = ["Manifest", "Part", "Parts", "open_parts", "partition_graph", "partition_tables"]
+__all__ = ["Manifest", "Part", "Parts", "is_parts", "open_parts", "partition_graph", "partition_tables"]

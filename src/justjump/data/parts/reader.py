@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DataError
 from ..graph import Graph
 from ..masks import Masks
-from .layout import arrays_of, folder_name
+from .layout import MANIFEST, arrays_of, folder_name
 from .manifest import Manifest, check_arrays
 from .npy import check_array
 from .part import Part
@@ -40,6 +40,11 @@ def open_parts(folder: str | Path, verify: bool = True) -> Parts:
     if verify:
         parts.verify()
     return parts
+
+
+def is_parts(folder: str | Path) -> bool:
+    """Whether a folder looks like a graph in parts."""
+    return (Path(folder) / MANIFEST).is_file()
 
 
 class Parts:
