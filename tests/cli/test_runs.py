@@ -295,7 +295,7 @@ def test_predictions_over_parts(
         (("--graph", parts.folder), "no", "holds no run: it has no run.json"),
         (("--graph", tmp_path), "run", "error: "),
         (("--graph", "cora", "--workers", "2"), "run", "--workers and --scratch are for a graph in parts"),
-        (("--graph", parts.folder, "--directed"), "run", "--directed is chosen when a graph is partitioned"),
+        (("--graph", parts.folder, "--directed"), "run", "--directed was chosen when"),
         (("--graph", parts.folder, "--workers", "4"), "run", "4 workers cannot share 3 parts"),
     ):
         said = predict(*arguments, "--output", tmp_path / "none.csv", run=run_folder, code=2)

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from command_line import justjump
+from justjump.cli.app import app
 from justjump.data import load
 from justjump.experiments.train_parts import train_parts
 from justjump.nn import ModelConfig
@@ -26,12 +29,18 @@ def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.Captu
         tmp_path / "out",
         {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True},
     )
-    train_parts(folder, CONFIG, Protocol(max_epochs=5), scratch=tmp_path / "new", output=output, **options)  # type: ignore[arg-type]
+    options |= {"scratch": tmp_path / "new", "tensorboard": tmp_path / "logs"}
+    train_parts(folder, CONFIG, Protocol(max_epochs=5), output=output, **options)  # type: ignore[arg-type]
     summary = json.loads(capsys.readouterr().out)
     assert summary["splits"] == 2
     assert [run["seed"] for run in summary["runs"]] == [4, 5]
     assert json.loads((output / "summary.json").read_text()) == summary
     assert Run.load(output / "split-5").epochs == 5
+    (log,) = (tmp_path / "logs").glob("cora-*/seed-5")
+    curves = EventAccumulator(str(log))
+    curves.Reload()
+    assert [event.step for event in curves.Scalars("accuracy/val")] == [1, 2, 3, 4, 5]
+    assert curves.Scalars("accuracy/test")[0].value == pytest.approx(summary["runs"][1]["test_accuracy"] / 100)
 
 
 @pytest.mark.slow
@@ -42,7 +51,31 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     justjump("train", "--graph", folder, "--output", tmp_path / "one", *network)
     one, two = ((tmp_path / name / "split-0" / "model.safetensors").read_bytes() for name in ("one", "two"))
     assert one == two
-    done = justjump("train", "--graph", folder, "--tune", "1m", code=2)
-    assert "--tune is not for a graph in parts: leave it out" in done.stderr
-    done = justjump("train", "--dataset", "cora", "--workers", "2", code=2)
-    assert "--workers, --scratch and --engine are for a graph in parts: make one with justjump partition" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            ("--tune", "1m"),
+            "--tune searches on a graph in memory: search on a smaller graph of the same kind",
+        ),
+        (("--device", "cuda"), "--device cuda: a graph in parts is trained on the CPU, leave it out"),
+        (("--jobs", "2"), "--jobs 2: splits of a graph in parts are trained in turn, use --workers"),
+        (("--dataset", "cora"), "--dataset was chosen when parts was partitioned: leave it out"),
+        (("--label", "x"), "--label was chosen when parts was partitioned: leave it out"),
+        (("--address", "a:1"), "--address a:1 is for --engine ray: name the engine, too"),
+        (("--batch-size", "8"), "batch_size=8 is not for graphs in parts: a step takes all nodes"),
+        (("--workers", "2", "--graph", "cora.npz"), "--workers and --scratch are for a graph in parts: make one with"),
+        (("--engine", "ray", "--graph", "cora.npz"), "--engine ray is for a graph in parts: make one with justjump"),
+    ],
+)
+def test_what_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str) -> None:
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises((ValueError, typer.BadParameter), match=words):
+        app(["train", "--graph", "parts", *options], standalone_mode=False)
+
+
+def test_the_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app(["train", "--graph", str(folder), "--plan", "--device", "cpu"], standalone_mode=False)
+    assert "memory of a worker with --scratch: about " in capsys.readouterr().out

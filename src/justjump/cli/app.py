@@ -123,7 +123,7 @@ def check_parts_options(graph: str | None, workers: int, scratch: Path | None, *
     if graph is not None and is_parts(graph):
         for name, value in chosen_before.items():
             if value:
-                raise typer.BadParameter(f"--{name} is chosen when a graph is partitioned: leave it out")
+                raise typer.BadParameter(f"--{name} was chosen when {graph} was partitioned: leave it out")
         return True
     if workers > 1 or scratch is not None:
         raise typer.BadParameter("--workers and --scratch are for a graph in parts: make one with justjump partition")

@@ -92,10 +92,24 @@ def train(
 
     Example: justjump train --dataset cora --model dna --layers 4 --hidden 128 --heads 8 --groups 16 --splits 10
     """
-    if graph is not None and (Path(graph) / "manifest.json").exists():
-        for name, value in {"--tune": tune, "--plan": plan, "--device": device, "--tensorboard": tensorboard}.items():
-            if value:
-                raise typer.BadParameter(f"{name} is not for a graph in parts: leave it out")
+    if engine == "local" and address is not None:
+        raise typer.BadParameter(f"--address {address} is for --engine ray: name the engine, too")
+    if check_parts_options(graph, workers, scratch, dataset=dataset, directed=directed, label=label):
+        assert graph is not None
+        if tune is not None:
+            raise typer.BadParameter(
+                "--tune searches on a graph in memory: search on a smaller graph of the same kind, and train on the "
+                "parts with the options that it finds"
+            )
+        if jobs:
+            raise typer.BadParameter(f"--jobs {jobs}: splits of a graph in parts are trained in turn, use --workers")
+        if device not in (None, "cpu"):
+            raise typer.BadParameter(f"--device {device}: a graph in parts is trained on the CPU, leave it out")
+        if plan:
+            from justjump.experiments.parts_plan import show_parts_plan
+
+            show_parts_plan(Path(graph), config, protocol, workers, as_json)
+            return
         from justjump.experiments.train_parts import train_parts
 
         train_parts(
@@ -110,12 +124,11 @@ def train(
             seed=seed,
             output=output,
             as_json=as_json,
+            tensorboard=tensorboard,
         )
         return
-    if workers > 1 or scratch is not None or engine != "local":
-        raise typer.BadParameter(
-            "--workers, --scratch and --engine are for a graph in parts: make one with justjump partition"
-        )
+    if engine != "local":
+        raise typer.BadParameter(f"--engine {engine} is for a graph in parts: make one with justjump partition")
     spec = graph_spec(dataset, graph, directed, data_dir, label)
     if plan:
         from justjump.experiments.plans import show_plan

@@ -1,6 +1,7 @@
 """How the layers of a network will be computed on a graph."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import torch
@@ -42,8 +43,13 @@ def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[L
     """The plan of each layer in training."""
     graph = as_graph(graph, protocol)
     check_batches(graph, config, protocol)
+    return plans_of(_sizes(graph, config, protocol), config)
+
+
+def plans_of(sizes: Sequence[tuple[int, int]], config: ModelConfig) -> list[LayerPlan]:
+    """The same, given the number of nodes that each layer reads, and of edges that it visits."""
     plans = []
-    for t, (nodes, edges) in enumerate(_sizes(graph, config, protocol), 1):
+    for t, (nodes, edges) in enumerate(sizes, 1):
         rows = torch.empty(1, 1).expand(nodes, config.hidden)  # sizes without memory
         history = History([rows] * t)
         if config.model == "dna":
@@ -97,6 +103,11 @@ def show_plan(graph: Graph, config: ModelConfig, protocol: Protocol, as_json: bo
     print(f"{graph.name}: {count(graph.num_nodes, 'node')}, {config.model} {config.notation} on {kernels}")
     if protocol.batch_size is not None:
         print(f"the first mini-batch, of up to {count(protocol.batch_size, 'training node')}:")
+    show_layers(plans)
+
+
+def show_layers(plans: Sequence[LayerPlan]) -> None:
+    """Print a table of the layers, and the reasons."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for title in ("layer", "attends to", "edges", "form", "history", "backward"):
         table.add_column(title, no_wrap=True, justify="right" if title in ("layer", "edges") else "left")

@@ -33,6 +33,7 @@ def train_with_ray(
     seed: int,
     output: Path | None,
     scratch: Path | None,
+    log: Path | None = None,
 ) -> Run:
     """What :func:`~justjump.train.parts.workers.train_on_parts` does, with workers that Ray starts.
 
@@ -54,6 +55,7 @@ def train_with_ray(
         with tempfile.TemporaryDirectory(prefix="justjump-") as folder:
             output = Path(folder, "run") if output is None else output.resolve()
             options = {"split": None, "seed": seed, "output": output, "scratch": scratch}
+            options["log"] = None if log is None else log.resolve()
             logging.getLogger("ray.train").setLevel(logging.ERROR)
             trainer = TorchTrainer(
                 _work,
@@ -89,9 +91,9 @@ def _work(given: Mapping[str, Any]) -> None:
     import torch
 
     from justjump.data.parts import open_parts
-    from justjump.train.parts.loop import train_as_worker
+    from justjump.train.parts.loop import train_and_log
     from justjump.train.parts.transport import Processes
 
     torch.set_num_threads(1)
     parts, (config, protocol) = open_parts(given["folder"], verify=False), given["own"]
-    train_as_worker(parts, config, protocol, Processes(), on_epoch=None, progress=False, **given["options"])
+    train_and_log(parts, config, protocol, Processes(), on_epoch=None, progress=False, **given["options"])

@@ -15,6 +15,7 @@ from justjump.train import Protocol
 from justjump.train.errors import TrainingWarning
 from justjump.train.parts.nodes import labels_of
 from justjump.train.parts.workers import train_on_parts
+from justjump.train.tensorboard import check_log_folder, run_folder
 
 
 def train_parts(
@@ -30,18 +31,24 @@ def train_parts(
     seed: int,
     output: Path | None,
     as_json: bool,
+    tensorboard: Path | None = None,
 ) -> None:
     """Train on one split after the other, print the accuracy over them, and write it to the folder ``output``."""
     parts = open_parts(folder, verify=False)
     for option, path in (("--output", output), ("--scratch", scratch)):
         if path is not None:
             make_folder(path, option)
+    if tensorboard is not None:
+        check_log_folder(tensorboard)
     start, results = time.perf_counter(), []
     for number in range(seed, seed + splits):
         own = None if output is None else output / f"split-{number}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
             options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number, "output": own}
+            if tensorboard is not None:
+                name = f"{parts.manifest.name}-{parts.manifest.digest[:8]}"
+                options["log"] = Path(run_folder(tensorboard, name, config, protocol, number))
             if engine == "ray":
                 from justjump.experiments.ray_parts import train_with_ray
 

@@ -18,7 +18,6 @@ from justjump.train.optimizer import set_rates
 from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits
 from justjump.train.protocol import Protocol
-from justjump.train.show import EpochBar
 from justjump.train.stopping import is_done, record
 
 SAVE_EVERY_SECONDS = 10.0
@@ -113,7 +112,7 @@ def validate(
     )
 
 
-def both(bar: EpochBar, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+def both(bar: Callable[[Progress], None], on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
     """Shows each epoch in a bar, and then calls ``on_epoch``."""
 
     def call(progress: Progress) -> None:

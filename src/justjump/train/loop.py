@@ -65,7 +65,8 @@ def fit(
         progress: show a bar; by default in a terminal and in a notebook
         device: where it computes, such as ``"cuda"``; on other devices than the CPU by PyTorch, without the kernels
         options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``; for
-            a graph in parts also ``workers``, the number of processes, and ``scratch``, a folder for representations
+            a graph in parts also ``workers``, the number of processes, ``scratch``, a folder for representations, and
+            ``log``, a folder for TensorBoard's curves
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -77,7 +78,9 @@ def fit(
     if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
         Graph.of(graph)
     own: dict[str, Any] = {
-        name: options.pop(name) for name in ("workers", "scratch") if name in options and isinstance(graph, Parts)
+        name: options.pop(name)
+        for name in ("workers", "scratch", "log")
+        if name in options and isinstance(graph, Parts)
     }
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)

@@ -23,6 +23,8 @@ SECONDS_BETWEEN_LINES = 10.0
 class EpochBar:
     """A line with the epoch, the validation score and the patience that is left; nothing if nobody is looking.
 
+    What is set as :attr:`note` follows.
+
     On a terminal, and in a notebook that has ipywidgets, it is a bar. Elsewhere it is a plain line now and then.
 
     Args:
@@ -36,6 +38,7 @@ class EpochBar:
         self.shown = self.console.is_terminal or self.console.is_jupyter if shown is None else shown
         is_bar = find_spec("ipywidgets") is not None if self.console.is_jupyter else self.console.is_terminal
         self.said = time.monotonic()
+        self.note = ""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -60,7 +63,7 @@ class EpochBar:
             return
         pace = progress.seconds / progress.epoch
         seconds = max(earliest_end(progress, self.protocol) - progress.epoch, 0) * pace
-        epoch, left = f"epoch {progress.epoch}", f"{seconds:.0f} s or more left"
+        epoch, left = f"epoch {progress.epoch}", f"{seconds:.0f} s or more left" + (f", {self.note}" * bool(self.note))
         score = f"val {WORDS[self.measure]} {shown_value(self.measure, progress.val_score[-1])}"
         if not self.bars.disable:
             self.bars.update(self.task, description=epoch, completed=progress.epoch, score=score, left=left)
@@ -78,3 +81,15 @@ def shown_value(measure: str, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{100 * value:.1f}" if is_share(measure) else f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def shown_bytes(count: float) -> str:
+    """A number of bytes as people read it.
+
+    >>> shown_bytes(512), shown_bytes(3_400_000), shown_bytes(1.26e12)
+    ('512 bytes', '3.4 MB', '1.3 TB')
+    """
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} bytes"

@@ -97,6 +97,18 @@ def test_a_step_is_that_of_the_whole_graph(make_parts: Make, name: str, sparse: 
     assert_same_as_whole(parts, NETWORKS[name], torch.float64, 1e-10)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attention": "equal", "start": "scaled", "identity": 0.5, "update": "residual"},
+        {"model": "gat", "vectors": "one", "projection": "linear", "identity": 0.5},
+        {"model": "gcn", "projection": "uniform", "update": "initial", "initial_share": 0.3},
+    ],
+)
+def test_the_other_options_of_networks(make_parts: Make, options: dict[str, Any]) -> None:
+    assert_same_as_whole(make_parts(), {"groups": 4, **SMALL, **options}, torch.float64, 1e-10)
+
+
 @pytest.mark.parametrize("name", ["dna folded", "gcn", "gat"])
 def test_weighted_edges_in_float32(make_parts: Make, name: str) -> None:
     parts = make_parts(random_graph(weighted=True, sparse=True))

@@ -1,6 +1,7 @@
 """Whole runs on graphs in parts."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,11 @@ import torch
 from justjump import fit
 from justjump.data import Graph
 from justjump.data.parts import Parts
-from justjump.train import Progress, Run, RunError
+from justjump.nn import ModelConfig
+from justjump.train import Progress, Protocol, Run, RunError, show
+from justjump.train.parts.costs import between_workers, epoch_bytes
 from justjump.train.parts.loop import train_as_worker
+from justjump.train.show import shown_bytes
 
 from .conftest import Make, Turns, in_turns, random_graph
 
@@ -105,6 +109,31 @@ def test_other_tasks(make_parts: Make) -> None:
     assert fit(make_parts(graph), class_weight="balanced", calibrate=True, **SMALL).objective.temperature != 1
     with pytest.raises(ValueError, match="task='multiclass', but the graph was partitioned for 'multilabel'"):
         fit(make_parts(graph), task="multiclass", **SMALL)
+
+
+def test_few_labels(make_parts: Make) -> None:
+    """Only nodes of the split are measured; the others have no labels."""
+    graph = random_graph()
+    graph = replace(graph, labels=np.where(np.arange(60) % 4 == 1, graph.labels, -1))
+    run = fit(make_parts(graph), **SMALL)
+    assert run.split is not None
+    assert run.split.test.max() > sum(run.split_sizes) == 15
+    right = (run.predict(graph).classes == graph.labels)[run.split.test]
+    assert right.mean() == pytest.approx(run.test_accuracy)
+    assert np.sum(run.confusion) == len(right)
+
+
+def test_progress_says_how_much_was_sent(
+    make_parts: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(show, "SECONDS_BETWEEN_LINES", 0.0)
+    parts, config, protocol = make_parts(), ModelConfig("gcn", layers=1, hidden=16, groups=1), Protocol(max_epochs=2)
+    options = {"split": None, "seed": 0, "scratch": None, "on_epoch": None, "output": None, "progress": True}
+    in_turns(2, lambda transport: train_as_worker(parts, config, protocol, transport, **options))  # type: ignore[arg-type]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("epoch")]
+    sent = epoch_bytes(between_workers(parts, 2), config)
+    assert len(lines) == 2  # the first worker alone says something
+    assert re.fullmatch(rf"epoch 2, val accuracy \d+\.\d, 0 s or more left, {shown_bytes(2 * sent)} sent", lines[1])
 
 
 def test_predictions_need_no_parts(make_parts: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import torch
@@ -76,16 +77,18 @@ class Executor:
         torch.set_rng_state(self._states[-1])
         return float(loss.item())
 
-    @torch.no_grad()
     def outputs(self, chosen: Chosen) -> list[Tensor]:
         """Logits of the chosen nodes of each own part, ``[k, C]``, without dropout."""
+        return list(self.each_output(chosen))
+
+    @torch.no_grad()
+    def each_output(self, chosen: Chosen) -> Iterator[Tensor]:
+        """The same, one part after the other."""
         self.model.eval()
         self._forward(chosen)
-        found = []
         for number in self.own:
             rows = [self._rows("h", s, number)[chosen.nodes[number]] for s in read_by(self.model, self.layers + 1)]
-            found.append(self.model.logits(self.model.final(History(rows))))
-        return found
+            yield self.model.logits(self.model.final(History(rows)))
 
     def _rows(self, kind: str, s: int, number: int) -> Tensor:
         """``[n + h, d]`` of representation s of an own part; of the last one, which no part reads, ``[n, d]``."""

@@ -24,8 +24,8 @@ from justjump.train.measures import SCORE
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.parts.executor import Executor
-from justjump.train.parts.nodes import Chosen, labels_of, split_hash
-from justjump.train.parts.outputs import outputs_of_all, validation
+from justjump.train.parts.nodes import Chosen, labels_of, nodes_in, split_hash
+from justjump.train.parts.outputs import outputs_of, validation
 from justjump.train.parts.storage import InMemory, OnDisk, Storage
 from justjump.train.parts.transport import Transport
 from justjump.train.process import keep_memory, one_torch_thread
@@ -33,9 +33,10 @@ from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
 from justjump.train.resume import finished_run
 from justjump.train.run import Run, settings
-from justjump.train.show import EpochBar
+from justjump.train.show import EpochBar, shown_bytes
 from justjump.train.start import check_learnable, default_split
 from justjump.train.stopping import is_stuck
+from justjump.train.tensorboard import RunLog
 from justjump.warn import warn
 
 
@@ -90,16 +91,18 @@ def train_as_worker(
         executor = Executor(parts, model, transport, storage)
         step = _step(executor, state, Chosen.of(parts, split.train), objective, graph.labels[split.train])
         check = validation(executor, state, Chosen.of(parts, split.val), objective, protocol.measures)
-        finished = train_until_done(state, protocol, step, check, save, both(bar, on_epoch), transport.any)
+        finished = train_until_done(
+            state, protocol, step, check, save, both(_telling(bar, transport), on_epoch), transport.any
+        )
         model.load_state_dict(state.best)
-        logits = outputs_of_all(executor)
-    val = torch.from_numpy(split.val)
+        nodes, few, own = nodes_in(graph, split)
+        logits = outputs_of(executor, nodes)
     if protocol.calibrate:
-        labels = torch.from_numpy(graph.labels[split.val])
-        objective = replace(objective, temperature=fitted_temperature(objective, logits[val], labels))
+        outputs, labels = logits[torch.from_numpy(own.val)], torch.from_numpy(few.labels[own.val])
+        objective = replace(objective, temperature=fitted_temperature(objective, outputs, labels))
     constant_loss = objective.constant_loss(torch.from_numpy(graph.labels[split.train]))
     remedies = Remedies(config, protocol, state.progress.epoch)
-    found = evaluated(objective.predictions(logits).numpy(), graph, split, remedies)
+    found = evaluated(objective.predictions(logits).numpy(), few, own, remedies)
     for note in found["notes"] if finished and leads else ():
         warn(note, TrainingWarning)
     found["notes"] = (*odd, *found["notes"])
@@ -110,6 +113,29 @@ def train_as_worker(
         if finished:
             remove_state(output)
     return run
+
+
+def train_and_log(
+    parts: Parts, config: ModelConfig, protocol: Protocol, transport: Transport, *, log: Path | None, **options: Any
+) -> Run:
+    """:func:`train_as_worker` with a log for TensorBoard in the folder ``log``, which the first process writes."""
+    with RunLog(log if transport.rank == 0 else None) as curves:
+        on_epoch = curves.then(options.pop("on_epoch"))
+        run = train_as_worker(parts, config, protocol, transport, on_epoch=on_epoch, **options)
+        curves.finish(run)
+    return run
+
+
+def _telling(bar: EpochBar, transport: Transport) -> Callable[[Progress], None]:
+    """The bar, with the bytes that all workers have sent."""
+
+    def tell(progress: Progress) -> None:
+        if transport.world > 1:
+            sent = transport.gather(torch.tensor([transport.bytes_sent]), [1] * transport.world)
+            bar.note = f"{shown_bytes(sum(int(one) for one in sent))} sent"
+        bar(progress)
+
+    return tell
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -79,6 +79,14 @@ def labels_of(parts: Parts) -> Graph:
         task=it.task,
         label_columns=it.label_columns,
     )
+
+
+def nodes_in(graph: Graph, split: Split) -> tuple[np.ndarray, Graph, Split]:
+    """The numbers of the nodes in a split, which ascend, and the graph and the split of these nodes alone."""
+    nodes = np.sort(np.concatenate([split.train, split.val, split.test]))
+    features = csr_matrix((len(nodes), graph.num_features), dtype=np.float32)
+    few = replace(graph, features=features, labels=graph.labels[nodes], masks=None)
+    return nodes, few, Split(*(np.searchsorted(nodes, rows) for rows in (split.train, split.val, split.test)))
 
 
 def split_hash(parts: Parts, split: Split) -> str:

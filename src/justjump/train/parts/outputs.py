@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -65,10 +66,15 @@ def gathered(executor: Executor, outputs: list[Tensor], chosen: Chosen) -> list[
     return executor.transport.gather(torch.cat(outputs), counts)
 
 
-def outputs_of_all(executor: Executor) -> Tensor:
-    """Logits of all nodes ``[N, C]``, numbered as in the data that was partitioned."""
-    everyone = Chosen.everyone(executor.parts)
-    rows = torch.cat(gathered(executor, executor.outputs(everyone), everyone))
+def outputs_of(executor: Executor, nodes: np.ndarray) -> Tensor:
+    """Logits of the nodes with these numbers in the data that was partitioned, which ascend: ``[k, C]``.
+
+    All nodes are computed, and those of other nodes are not kept: few nodes of a large graph may have labels.
+    """
+    everyone, wanted = Chosen.everyone(executor.parts), Chosen.of(executor.parts, nodes)
+    own = zip(executor.own, executor.each_output(everyone), strict=True)
+    rows = torch.cat(gathered(executor, [output[wanted.nodes[number]] for number, output in own], wanted))
+    original = [part.original[kept.numpy()] for part, kept in zip(executor.parts, wanted.nodes, strict=True)]
     ordered = torch.empty_like(rows)
-    ordered[torch.from_numpy(executor.parts.collect("original"))] = rows
+    ordered[torch.from_numpy(np.searchsorted(nodes, np.concatenate(original)))] = rows
     return ordered

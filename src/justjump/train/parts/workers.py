@@ -24,7 +24,7 @@ from justjump.nn import ModelConfig
 from justjump.train.checkpoint import Progress
 from justjump.train.errors import RunError, TrainingError, first_line
 from justjump.train.parts.boundary import dealt
-from justjump.train.parts.loop import train_as_worker
+from justjump.train.parts.loop import train_and_log
 from justjump.train.parts.pieces import check_supported
 from justjump.train.parts.transport import Alone, Processes
 from justjump.train.protocol import Protocol
@@ -46,6 +46,7 @@ def train_on_parts(
     output: str | Path | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
     progress: bool | None = None,
+    log: str | Path | None = None,
 ) -> Run:
     """Train a network on a graph in parts. The result is the same, bit for bit, for any number of workers.
 
@@ -57,6 +58,7 @@ def train_on_parts(
         scratch: folder on a fast disk for the representations of all nodes; they are in memory by default
         split, seed, output, on_epoch, progress: as of ``justjump.fit``; nodes have their numbers in the data that
             was partitioned
+        log: folder of this run for TensorBoard's curves
     """
     check_supported(config, protocol)
     if protocol.task not in ("auto", parts.manifest.task):
@@ -69,12 +71,13 @@ def train_on_parts(
         "scratch": None if scratch is None else Path(scratch),
         "on_epoch": on_epoch,
         "progress": progress,
+        "log": None if log is None else Path(log),
     }
     if dist.is_initialized() or "TORCHELASTIC_RUN_ID" in os.environ:
         with _group():
-            return train_as_worker(parts, config, protocol, Processes(), **options)
+            return train_and_log(parts, config, protocol, Processes(), **options)
     if workers == 1:
-        return train_as_worker(parts, config, protocol, Alone(), **options)
+        return train_and_log(parts, config, protocol, Alone(), **options)
     if on_epoch is not None:
         raise ValueError(f"on_epoch is called in this process, and {workers} workers are others: leave it out")
     with tempfile.TemporaryDirectory(prefix="justjump-") as folder:
@@ -169,7 +172,7 @@ def _work(
         dist.init_process_group(
             "gloo", f"file://{meeting / 'meeting'}", timedelta(seconds=SECONDS), world_size=workers, rank=rank
         )
-        train_as_worker(open_parts(folder, verify=False), config, protocol, Processes(), **options)
+        train_and_log(open_parts(folder, verify=False), config, protocol, Processes(), **options)
         connection.send(None)
         dist.destroy_process_group()
     except (ValueError, TypeError, OSError, ArithmeticError, TrainingError) as error:
