@@ -120,6 +120,7 @@ def test_few_labels(make_parts: Make) -> None:
     assert run.split.test.max() > sum(run.split_sizes) == 15
     right = (run.predict(graph).classes == graph.labels)[run.split.test]
     assert right.mean() == pytest.approx(run.test_accuracy)
+    assert run.confusion is not None
     assert np.sum(run.confusion) == len(right)
 
 
