@@ -289,11 +289,13 @@ def test_predictions_over_parts(
     assert [rows[node]["class"] for node in range(2708)] == [cora.class_names[one] for one in classes]
     assert float(rows[5]["probability"]) == pytest.approx(probabilities[5].max(), abs=1e-5)
 
-    small = random_parts(tmp_path / "small")
+    small, damaged = random_parts(tmp_path / "small"), random_parts(tmp_path / "damaged").folder
+    (damaged / "manifest.json").unlink()
     for arguments, run_folder, words in (
         (("--graph", small.folder), "run", "error: small has 2 features per node, but the model expects 1433"),
         (("--graph", parts.folder), "no", "holds no run: it has no run.json"),
-        (("--graph", tmp_path), "run", "error: "),
+        (("--graph", tmp_path / "run"), "run", "nodes.csv does not exist"),
+        (("--graph", damaged), "run", "damaged has no manifest.json, so it is no graph in parts"),
         (("--graph", "cora", "--workers", "2"), "run", "--workers and --scratch are for a graph in parts"),
         (("--graph", parts.folder, "--directed"), "run", "--directed was chosen when"),
         (("--graph", parts.folder, "--workers", "4"), "run", "4 workers cannot share 3 parts"),

@@ -24,7 +24,7 @@ def attention_of_parts(
 ) -> list[Box]:
     """Distributions of the attention weights of a trained network on a graph that may be larger than memory.
 
-    They are those of :func:`~justjump.analysis.attention_statistics.attention_statistics` on the whole graph.
+    They are those of the whole graph, as ``justjump attention`` shows them.
 
     Args:
         run: the trained network

@@ -43,8 +43,8 @@ def open_parts(folder: str | Path, verify: bool = True) -> Parts:
 
 
 def is_parts(folder: str | Path) -> bool:
-    """Whether a folder looks like a graph in parts."""
-    return (Path(folder) / MANIFEST).is_file()
+    """Whether a folder looks like a graph in parts, perhaps a damaged one."""
+    return any((Path(folder) / name).exists() for name in (MANIFEST, folder_name(0)))
 
 
 class Parts:

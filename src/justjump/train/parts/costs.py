@@ -104,7 +104,7 @@ EXAMPLES = (
 
 
 def table(config: ModelConfig, rows_per_node: float = 1.0) -> str:
-    """The costs of :data:`EXAMPLES` as Markdown: with so many boundary rows per node, and with those of hash parts.
+    """The costs of three graphs as Markdown: with so many boundary rows per node, and with those of hash parts.
 
     >>> print(table(ModelConfig(layers=3, hidden=64, heads=8, groups=8)).splitlines()[0])
     | graph | parts, machines | one part | bytes an epoch | at 10 Gbit/s | by hash: one part | bytes | at 10 Gbit/s |
