@@ -21,15 +21,17 @@ SMALL: dict[str, Any] = {"layers": 2, "hidden": 16, "heads": 4, "groups": 4, "ma
 
 
 @pytest.mark.slow
-def test_the_files_are_the_same_bytes(make_parts: Make, tmp_path: Path) -> None:
+def test_the_files_are_the_same_bytes(make_parts: Make, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     parts = make_parts(random_graph(sparse=True))
     found = []
     for workers in (1, 2, 3):
         output = tmp_path / f"run-{workers}"
-        run = fit(parts, workers=workers, output=output, progress=False, **SMALL)
+        run = fit(parts, workers=workers, output=output, progress=False, log=output / "curves", **SMALL)
         assert run.finished
+        assert len(list((output / "curves").glob("events.out.tfevents.*"))) == 1
         found.append([(output / name).read_bytes() for name in ("model.safetensors", "split.safetensors")])
     assert found[0] == found[1] == found[2]
+    assert "TrainingWarning" not in capfd.readouterr().err  # of a worker, where nobody can catch it
 
 
 @pytest.mark.slow

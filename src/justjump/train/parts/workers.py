@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,13 +23,14 @@ import torch.distributed as dist
 from justjump.data.parts import Parts, open_parts
 from justjump.nn import ModelConfig
 from justjump.train.checkpoint import Progress
-from justjump.train.errors import RunError, TrainingError, first_line
+from justjump.train.errors import RunError, TrainingError, TrainingWarning, first_line
 from justjump.train.parts.boundary import dealt
 from justjump.train.parts.loop import train_and_log
 from justjump.train.parts.pieces import check_supported
 from justjump.train.parts.transport import Alone, Processes
 from justjump.train.protocol import Protocol
 from justjump.train.run import Run
+from justjump.warn import warn
 
 # How long a worker waits for another one before it takes it for dead.
 SECONDS = 1800.0
@@ -83,7 +85,10 @@ def train_on_parts(
     with tempfile.TemporaryDirectory(prefix="justjump-") as folder:
         options["output"] = options["output"] or Path(folder, "run")
         _run_workers(workers, (Path(folder), workers, parts.folder, config, protocol, options))
-        return Run.load(options["output"])
+        run = Run.load(options["output"])
+    for note in run.notes:  # here, where someone may look at warnings
+        warn(note, TrainingWarning)
+    return run
 
 
 @contextmanager
@@ -166,6 +171,7 @@ def _work(
 ) -> None:
     """What a worker runs. It sends the error that ended it, or None."""
     _end_with_parent()
+    warnings.simplefilter("ignore", TrainingWarning)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
     torch.set_num_threads(max(1, torch.get_num_threads() // workers))
     try:
