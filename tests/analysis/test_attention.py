@@ -17,12 +17,12 @@ def inputs() -> Inputs:
     return small_inputs()
 
 
-@pytest.mark.parametrize("elements", [1000, 2**22])
+@pytest.mark.parametrize(("elements", "attention"), [(1000, "learned"), (2**22, "learned"), (2**22, "biased")])
 def test_blocks_together_are_the_attention_of_all_edges(
-    inputs: Inputs, elements: int, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, elements: int, attention: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "BLOCK_ELEMENTS", elements)
-    net = network()
+    net = network(attention=attention)
     for layer in range(1, 5):
         parts = list(attention_blocks(net, inputs, layer))
         whole = net.eval().attention(inputs.x, inputs.adj, layer)
@@ -30,13 +30,14 @@ def test_blocks_together_are_the_attention_of_all_edges(
         assert torch.equal(torch.stack([source, target]), whole.edge_index)
         torch.testing.assert_close(weight, whole.weight)
         torch.testing.assert_close(refused, whole.refused)
+        assert not weight.requires_grad
         net.train()
     assert len(parts) > 1 or elements == 2**22
 
 
-@pytest.mark.parametrize("window", [None, 2])
-def test_one_edge_in_every_layer(inputs: Inputs, window: int | None) -> None:
-    net = network(window=window)
+@pytest.mark.parametrize(("window", "attention"), [(None, "learned"), (2, "biased")])
+def test_one_edge_in_every_layer(inputs: Inputs, window: int | None, attention: str) -> None:
+    net = network(window=window, attention=attention)
     source, target = inputs.adj.edge_index[:, 17].tolist()
     found = edge_attention(net, inputs, target, source)
     assert [layer.layer for layer in found] == [1, 2, 3, 4]

@@ -47,6 +47,7 @@ class AttentionBlock(NamedTuple):
     refused: Tensor
 
 
+@torch.no_grad()
 def edge_attention(
     model: NodeClassifier, graph: Graph | Inputs, target: int, source: int, layer: int | None = None
 ) -> list[LayerAttention]:
@@ -91,6 +92,7 @@ def attention_blocks(
     yield from blocks_of(model, _history(model, inputs), adj, layer)
 
 
+@torch.no_grad()
 def blocks_of(
     model: NodeClassifier, history: History | Mapping[int, Tensor], adj: Adjacency, layer: int
 ) -> Iterator[AttentionBlock]:
