@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits, keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
-from justjump.train.run import Run, saved_settings, settings
+from justjump.train.run import Run, differences, saved_settings, settings
 from justjump.train.saved import RUN_FILE, read_values, tidy
 from justjump.train.show import EpochBar
 from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
@@ -39,6 +39,7 @@ from justjump.train.stopping import is_done, is_stuck, record
 from justjump.warn import warn
 
 SAVE_EVERY_SECONDS = 10.0
+OF_PARTS = ("workers", "scratch", "worker_timeout")  # options for graphs in parts
 
 
 def fit(
@@ -71,7 +72,8 @@ def fit(
         progress: show a bar; by default in a terminal and in a notebook
         device: where it computes, such as ``"cuda"``; on other devices than the CPU by PyTorch, without the kernels
         options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``; for
-            a graph in parts also ``workers``, the number of processes, and ``scratch``, a folder for representations
+            a graph in parts also ``workers``, the number of processes, ``scratch``, a folder for representations, and
+            ``worker_timeout``, seconds without an answer after which a worker is replaced
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -82,9 +84,7 @@ def fit(
     """
     if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
         Graph.of(graph)
-    own: dict[str, Any] = {
-        name: options.pop(name) for name in ("workers", "scratch") if name in options and isinstance(graph, Parts)
-    }
+    own: dict[str, Any] = {name: options.pop(name) for name in OF_PARTS if name in options and isinstance(graph, Parts)}
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
     if split is not None and not isinstance(split, Split):
@@ -196,17 +196,6 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
         tidy(folder, values)
         remove_state(folder)
     return run
-
-
-def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-    """The settings that differ, named as in ``config`` and ``protocol``."""
-    for name in wanted | saved:
-        there, here = saved.get(name), wanted.get(name, "unknown")
-        if isinstance(there, dict) and isinstance(here, dict):
-            yield from differences(there, here)
-        elif there != here:
-            words = {"data_hash": "the data", "preprocessing": "what is done with the features"}
-            yield words.get(name, f"{name} {there} there, {here} here")
 
 
 def _steps(
