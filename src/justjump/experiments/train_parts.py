@@ -9,6 +9,7 @@ from typing import Any
 
 from justjump.data.parts import open_parts
 from justjump.experiments.train import conclude
+from justjump.experiments.tune import parse_time
 from justjump.files import make_folder
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
@@ -26,13 +27,16 @@ def train_parts(
     engine: str,
     address: str | None,
     scratch: Path | None,
+    worker_timeout: str,
+    verify: bool,
     splits: int,
     seed: int,
     output: Path | None,
     as_json: bool,
 ) -> None:
     """Train on one split after the other, print the accuracy over them, and write it to the folder ``output``."""
-    parts = open_parts(folder, verify=False)
+    seconds = parse_time(worker_timeout, "--worker-timeout")
+    parts = open_parts(folder, verify)
     for option, path in (("--output", output), ("--scratch", scratch)):
         if path is not None:
             make_folder(path, option)
@@ -42,6 +46,7 @@ def train_parts(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
             options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number, "output": own}
+            options["worker_timeout"] = seconds
             if engine == "ray":
                 from justjump.experiments.ray_parts import train_with_ray
 

@@ -63,8 +63,7 @@ def train_on_parts(
     if protocol.task not in ("auto", parts.manifest.task):
         raise ValueError(f"task={protocol.task!r}, but the graph was partitioned for {parts.manifest.task!r}")
     dealt(len(parts), workers)
-    if not 0 < worker_timeout < threading.TIMEOUT_MAX:
-        raise ValueError(f"worker_timeout={worker_timeout} is no time to wait: give a number of seconds above 0")
+    check_timeout(worker_timeout)
     options = {
         "split": split,
         "seed": seed,
@@ -91,6 +90,11 @@ def train_on_parts(
             say=lambda line: print(line, file=sys.stderr),
         )
         return Run.load(options["output"])
+
+
+def check_timeout(seconds: float) -> None:
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise ValueError(f"worker_timeout={seconds} is no time to wait: give a number of seconds above 0")
 
 
 @contextmanager
