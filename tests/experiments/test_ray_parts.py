@@ -38,7 +38,7 @@ def test_a_node_is_lost_and_the_files_are_the_same_bytes(
 ) -> None:
     """Each node has room for one worker, so one worker is left."""
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    protocol, output, seen = Protocol(max_epochs=1500, stop="never"), tmp_path / "ray", []
+    protocol, output, seen = Protocol(max_epochs=400, stop="never"), tmp_path / "ray", []
 
     def lose_a_node() -> None:
         while not (output / "state.safetensors").exists():

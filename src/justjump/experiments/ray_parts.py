@@ -29,6 +29,8 @@ from justjump.train.saved import RUN_FILE
 SILENCE = "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S"
 # Seconds between two looks for machines that have come back: workers start again where there is room for more of them.
 RESIZE_EVERY = 600.0
+# What a worker raises that it would raise again.
+OWN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, TrainingError)
 
 
 def train_with_ray(
@@ -53,10 +55,19 @@ def train_with_ray(
     check_timeout(worker_timeout)
     ray = _ray()
     try:
-        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
         from ray.train.torch import TorchConfig, TorchTrainer
     except ImportError as error:
         raise RunError(f"--engine ray needs Ray Train ({first_line(error)}): pip install 'ray[train]'") from error
+
+    class RaiseOwnErrors(UserCallback):
+        """Ray would try again whatever is wrong."""
+
+        def after_exception(self, run_context: Any, worker_exceptions: Any) -> None:
+            for one in _of_workers(worker_exceptions):
+                if isinstance(one, OWN_ERRORS):
+                    raise one
+
     ours = not ray.is_initialized()
     if ours:
         RayEngine(address)._connect(ray)
@@ -73,7 +84,11 @@ def train_with_ray(
                 train_loop_config={"folder": parts.folder.resolve(), "own": (config, protocol), "options": options},
                 torch_config=TorchConfig(backend="gloo", timeout_s=math.ceil(worker_timeout)),
                 scaling_config=ScalingConfig(**scaling),
-                run_config=RunConfig(storage_path=folder, failure_config=FailureConfig(max_failures=RESTARTS)),
+                run_config=RunConfig(
+                    storage_path=folder,
+                    failure_config=FailureConfig(max_failures=RESTARTS),
+                    callbacks=[RaiseOwnErrors()],  # type: ignore[list-item]
+                ),
             )
             with _ctrl_c_as_before(), _silence_of(worker_timeout):
                 _fit(trainer, output)
@@ -93,8 +108,9 @@ def _fit(trainer: Any, output: Path) -> None:
             trainer.fit()
             return
         except Exception as error:  # Ray wraps those of workers in classes of its own
-            if _is_own(error) or saved_epoch(output) <= before:
-                raise RunError(f"training with Ray has failed: {_reason(error)}") from error
+            cause = _cause(error)
+            if isinstance(cause, OWN_ERRORS) or saved_epoch(output) <= before:
+                raise RunError(f"training with Ray has failed: {_reason(cause)}") from error
 
 
 @contextmanager
@@ -120,20 +136,20 @@ def _silence_of(seconds: float) -> Iterator[None]:
             del os.environ[SILENCE]
 
 
-def _causes(error: BaseException) -> list[BaseException]:
-    """The errors of the workers, if there are some."""
-    failures = list((getattr(error, "worker_failures", None) or {}).values())
-    return [getattr(one, "_base_exc", one) for one in failures] or [error.__cause__ or error]
+def _of_workers(failures: Any) -> list[BaseException]:
+    """The errors of workers, without what Ray has wrapped them in."""
+    return [getattr(one, "_base_exc", one) for one in (failures or {}).values()]
 
 
-def _is_own(error: BaseException) -> bool:
-    """Whether a worker raised one of the library's own errors, which would come again."""
-    return any(isinstance(one, ValueError | TypeError | OSError | TrainingError) for one in _causes(error))
+def _cause(error: BaseException) -> BaseException:
+    """The error that explains the others: workers that have lost one another do not."""
+    found = _of_workers(getattr(error, "worker_failures", None))
+    found.append(getattr(error, "controller_failure", None) or error.__cause__ or error)
+    return min(found, key=lambda one: (not isinstance(one, OWN_ERRORS), isinstance(one, RuntimeError)))
 
 
 def _reason(error: BaseException) -> str:
-    causes = sorted(_causes(error), key=lambda one: isinstance(one, RuntimeError))  # others have only lost that one
-    lines = str(causes[0]).strip().splitlines()
+    lines = str(error).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import worker_kinds
 from justjump import fit
 from justjump.train import RunError
 from justjump.train.parts import workers
+from two_hosts import Hosts, may_make_them, two_hosts
 
 from .conftest import Make, random_graph
 
@@ -28,6 +30,22 @@ def die_once(progress):
         os.kill(os.getpid(), signal.SIGKILL)
 
 fit(open_parts(sys.argv[1]), output=sys.argv[2], on_epoch=die_once, **ast.literal_eval(sys.argv[3]))
+"""
+
+
+ON_A_HOST = """
+import ast, sys
+from datetime import timedelta
+import torch.distributed as dist
+from justjump import fit
+from justjump.data import open_parts
+
+rank, folder, output, options = int(sys.argv[1]), *sys.argv[2:4], ast.literal_eval(sys.argv[4])
+dist.init_process_group("gloo", "tcp://10.99.0.1:29500", timedelta(seconds=5), rank=rank, world_size=2)
+try:
+    fit(open_parts(folder), output=output, **options)
+except ValueError as error:
+    sys.exit(str(error))
 """
 
 
@@ -87,6 +105,37 @@ def test_torchrun_starts_them_and_starts_them_again(make_parts: Make, tmp_path: 
     ended = subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120, text=True)
     assert "the run goes on after epoch 1" in ended.stderr
     assert_same_files(tmp_path / "alone", tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not may_make_them(), reason="only root on Linux may make network namespaces (ip netns)")
+def test_a_link_that_is_cut_in_the_middle_is_an_error_and_the_run_goes_on(make_parts: Make, tmp_path: Path) -> None:
+    parts, output = make_parts(), tmp_path / "run"
+    options = {"model": "gcn", "layers": 1, "hidden": 16, "groups": 1, "max_epochs": 150, "stop": "never"}
+    command = [str(tmp_path / "script.py"), "{rank}", str(parts.folder), str(output), repr(options)]
+    (tmp_path / "script.py").write_text(ON_A_HOST)
+
+    def start(hosts: Hosts) -> list["subprocess.Popen[str]"]:
+        return [hosts.on(n, sys.executable, command[0], str(n), *command[2:]) for n in range(2)]
+
+    with two_hosts() as hosts:
+        workers = start(hosts)
+        while not (output / "state.safetensors").exists():
+            time.sleep(0.01)
+        hosts.link("down")
+        said = [worker.communicate(timeout=60)[1] for worker in workers]
+        assert not (output / "run.json").exists(), "it was in the middle"
+        for number, text in enumerate(said):
+            last = text.splitlines()[-1]
+            assert f"worker {number} lost the others: " in last, text
+            assert last.endswith("; the same command goes on from the last epoch that was saved")
+        hosts.link("up")
+        again = start(hosts)
+        said = [worker.communicate(timeout=120)[1] for worker in again]
+        assert [worker.returncode for worker in again] == [0, 0], said
+        assert "the run goes on after epoch" in said[0]
+    fit(parts, output=tmp_path / "alone", progress=False, **options)
+    assert_same_files(tmp_path / "alone", output)
 
 
 def test_what_is_refused(make_parts: Make) -> None:
