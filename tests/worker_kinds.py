@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from justjump.files import FileError
+
 
 def end(number: signal.Signals = signal.SIGKILL) -> None:
     os.kill(os.getpid(), number)
@@ -33,7 +35,7 @@ def has_a_reason(rank: int, attempt: int) -> None:
     if rank == 0:
         raise RuntimeError("[/a/gloo/b.cc:1] Connection closed by peer [127.0.0.1]:7. Check the logs")
     time.sleep(0.3)
-    raise ValueError("the reason")
+    raise FileError("cannot write x: No space left on device")
 
 
 def waits_in_vain(rank: int, attempt: int) -> None:

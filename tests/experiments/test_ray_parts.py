@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import ray
 
 from justjump import fit
 from justjump.data.parts import Parts
@@ -48,18 +47,24 @@ def test_a_node_is_lost_and_the_files_are_the_same_bytes(
 
     thread = threading.Thread(target=lose_a_node, daemon=True)
     thread.start()
-    options = {"workers": 2, "address": cluster.address, "seed": 0, "scratch": None, "worker_timeout": 20}
-    train_with_ray(parts, CONFIG, protocol, output=output, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {
+        "workers": 2,
+        "address": cluster.address,
+        "seed": 0,
+        "scratch": None,
+        "worker_timeout": 20,
+    }
+    train_with_ray(parts, CONFIG, protocol, output=output, **options)
     thread.join()
     assert seen == [False], "the node was lost in the middle"
     fit(parts, CONFIG, protocol, output=tmp_path / "alone")
     one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("ray", "alone"))
     assert one == other
 
-    (output / "run.json").write_text("{")
-    ray.shutdown()
-    with pytest.raises(RunError, match="training with Ray has failed: .*run.json"):
-        train_with_ray(parts, CONFIG, protocol, output=output, **options)  # type: ignore[arg-type]
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "state.safetensors").write_text("{")
+    with pytest.raises(RunError, match="training with Ray has failed: .*state.safetensors cannot be read"):
+        train_with_ray(parts, CONFIG, protocol, output=tmp_path / "bad", **options)
 
 
 def test_nothing_answers(parts: Parts) -> None:

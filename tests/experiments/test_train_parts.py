@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from command_line import justjump
-from justjump.data import load
+from justjump.data import DataError, load
 from justjump.experiments.train_parts import train_parts
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run
@@ -21,17 +22,35 @@ def folder(tmp_path: Path) -> Path:
     return load("cora").partition(3, tmp_path / "parts", method=part).folder
 
 
+def train(folder: Path, output: Path, scratch: Path | None = None, verify: bool = True, timeout: str = "1m") -> None:
+    own: dict[str, Any] = {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True}
+    own |= {"scratch": scratch, "verify": verify, "worker_timeout": timeout, "output": output}
+    train_parts(folder, CONFIG, Protocol(max_epochs=5), **own)
+
+
 def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output, options = (
-        tmp_path / "out",
-        {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True},
-    )
-    train_parts(folder, CONFIG, Protocol(max_epochs=5), scratch=tmp_path / "new", output=output, **options)  # type: ignore[arg-type]
+    output = tmp_path / "out"
+    train(folder, output, scratch=tmp_path / "new")
     summary = json.loads(capsys.readouterr().out)
     assert summary["splits"] == 2
     assert [run["seed"] for run in summary["runs"]] == [4, 5]
     assert json.loads((output / "summary.json").read_text()) == summary
     assert Run.load(output / "split-5").epochs == 5
+
+
+def test_every_changed_byte_is_noticed_before_training(folder: Path, tmp_path: Path) -> None:
+    for path in sorted((folder / "part-00001").iterdir()):
+        content = path.read_bytes()
+        path.write_bytes(content[:-3] + bytes([content[-3] ^ 4]) + content[-2:])
+        with pytest.raises(DataError, match=f"{path.name} was altered: its SHA-256 is not that of the manifest"):
+            train(folder, tmp_path / "out")
+        path.write_bytes(content)
+    (folder / "part-00002" / "original.npy").write_bytes(b"")
+    with pytest.raises(DataError, match="original.npy is no array"):
+        train(folder, tmp_path / "out", verify=False)
+    assert not (tmp_path / "out").exists(), "training has not begun"
+    with pytest.raises(ValueError, match="--worker-timeout soon: write a time such as 90s, 10m or 2h"):
+        train(folder, tmp_path / "out", timeout="soon")
 
 
 @pytest.mark.slow

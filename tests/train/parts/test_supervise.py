@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import worker_kinds
+from justjump.files import FileError
 from justjump.train import RunError
 from justjump.train.parts import supervise
 from justjump.train.parts.supervise import as_lost, run_with_restarts
@@ -43,7 +44,7 @@ def test_restarts_end_when_they_bring_nothing() -> None:
 
 
 def test_an_error_is_raised_though_another_worker_notices_it_first() -> None:
-    with pytest.raises(ValueError, match="^the reason$"):
+    with pytest.raises(FileError, match="^cannot write x: No space left on device$"):
         run(worker_kinds.has_a_reason)
     with pytest.raises(RunError, match=r"worker \d ended with exit code 3"):
         run(worker_kinds.exits)

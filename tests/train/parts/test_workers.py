@@ -111,7 +111,8 @@ def test_torchrun_starts_them_and_starts_them_again(make_parts: Make, tmp_path: 
 @pytest.mark.skipif(not may_make_them(), reason="only root on Linux may make network namespaces (ip netns)")
 def test_a_link_that_is_cut_in_the_middle_is_an_error_and_the_run_goes_on(make_parts: Make, tmp_path: Path) -> None:
     parts, output = make_parts(), tmp_path / "run"
-    options = {"model": "gcn", "layers": 1, "hidden": 16, "groups": 1, "max_epochs": 150, "stop": "never"}
+    options: dict[str, Any] = {"model": "gcn", "layers": 1, "hidden": 16, "groups": 1, "stop": "never"}
+    options["max_epochs"] = 150
     command = [str(tmp_path / "script.py"), "{rank}", str(parts.folder), str(output), repr(options)]
     (tmp_path / "script.py").write_text(ON_A_HOST)
 
