@@ -51,15 +51,30 @@ def exits(rank: int, attempt: int) -> None:
 
 def lose_workers(rank: int, attempt: int, *arguments: Any) -> None:
     """Training whose first workers die: when they start, in an exchange, and in a checkpoint."""
-    from justjump import files
-    from justjump.train.parts import loop, workers
-    from justjump.train.parts.transport import Processes
-
-    loop.SAVE_EVERY_SECONDS = 0  # type: ignore[attr-defined]
     if attempt == 0 and rank == 1:
         end()
+    from justjump import files
+    from justjump.train import loop
+    from justjump.train.parts import workers
+    from justjump.train.parts.transport import Processes
+
+    loop.SAVE_EVERY_SECONDS = 0.0
     if attempt == 1 and rank == 1:
-        Processes.exchange = _after(7, Processes.exchange)  # type: ignore[method-assign]
+        epochs = 0
+
+        def epoch_ends(self: Processes, flag: bool) -> bool:
+            nonlocal epochs
+            epochs += 1
+            return ends(self, flag)
+
+        def exchange(self: Processes, *rows: Any) -> Any:
+            begun = begin(self, *rows)
+            if epochs == 1:  # the others wait for the rows of this one, or have begun to receive them
+                end()
+            return begun
+
+        ends, begin = Processes.any, Processes.exchange
+        Processes.any, Processes.exchange = epoch_ends, exchange  # type: ignore[method-assign, assignment]
     if attempt == 2 and rank == 0:
         files._sync = _after(2, files._sync)  # the new checkpoint is written, but not in its place
     workers.work(rank, attempt, *arguments)
