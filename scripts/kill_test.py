@@ -209,7 +209,10 @@ class Case:
         self.seen = now
 
     def end(self) -> None:
-        """Let the command end undisturbed, and compare."""
+        """Let the command end undisturbed, and compare, unless that has just happened."""
+        if self.tally.ended and not self.folder.exists():
+            return
+        say(f"{self.name}: goes on to its end")
         if self.start(self.folder).wait():
             self.tally.lost += 1
         else:
@@ -283,7 +286,6 @@ def run_all(names: list[str], kills: int, seed: int, minutes: float) -> list[Cas
             while done() < kills and time.monotonic() < deadline:
                 min(cases, key=lambda case: case.tally.kills).disturb()
             for case in cases:
-                say(f"{case.name}: goes on to its end")
                 case.end()
         finally:
             end_all()

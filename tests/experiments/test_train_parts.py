@@ -1,6 +1,8 @@
 """``justjump train`` on a graph in parts."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +67,13 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert "--tune is not for a graph in parts: leave it out" in done.stderr
     done = justjump("train", "--dataset", "cora", "--workers", "2", code=2)
     assert "--workers, --scratch and --engine are for a graph in parts: make one with justjump partition" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+def test_a_killed_command_and_killed_workers_go_on() -> None:
+    """One worker is killed, then the command."""
+    script = Path(__file__).parents[2] / "scripts" / "kill_test.py"
+    command = [sys.executable, str(script), "--kills", "2", "--seed", "29", "--commands", "parts-workers"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
