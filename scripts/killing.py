@@ -122,7 +122,7 @@ def kill(process: subprocess.Popen[bytes], workers_too: bool) -> bool:
             os.kill(one.pid, signal.SIGKILL)
     process.wait()
     deadline = time.monotonic() + SECONDS_TO_END
-    while left := [one for one in below if one.is_alive]:
+    while left := [one for one in below if one.is_alive and not is_of_ray(one.command)]:
         if time.monotonic() > deadline:
             for one in left:
                 say(f"lives on: {one.command}")
@@ -130,6 +130,11 @@ def kill(process: subprocess.Popen[bytes], workers_too: bool) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def is_of_ray(command: str) -> bool:
+    """Whether a process is Ray's own and trains nothing: its agents look for their node for a minute."""
+    return ("ray::" in command or "/ray/" in command) and "RayTrainWorker" not in command
 
 
 def kill_a_worker(process: subprocess.Popen[bytes], draws: random.Random) -> bool:
