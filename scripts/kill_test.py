@@ -4,9 +4,10 @@
 
 Each command (train, reproduce, sweep) is killed with SIGKILL: either the command alone, whose workers must follow it,
 or the command with all its workers; either at a random moment, or when a file in its folder changes after that moment,
-which is in the middle of a write. After every kill, each result that was there before must still be there. When the
-command ends at last, its folder must hold the same files, weights and rows as an undisturbed run's. The draws depend
-on the seed alone; where they strike depends on the machine.
+which is in the middle of a write. Of the commands that train on a graph in parts (--commands parts), one worker may be
+killed as well: then the command must go on by itself. After every kill, each result that was there before must still
+be there. When the command ends at last, its folder must hold the same files, weights and rows as an undisturbed run's.
+The draws depend on the seed alone; where they strike depends on the machine.
 """
 
 from __future__ import annotations
@@ -15,30 +16,42 @@ import argparse
 import csv
 import hashlib
 import json
-import os
 import random
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from killing import end_all, files, kill, kill_a_worker, say, start, stop, wait_for_a_write
 
 NETWORK = ["--model", "gcn", "--layers", "1", "--hidden", "16", "--groups", "1"]
 JOBS = ["--dataset", "cora", "--splits", "3", "--jobs", "2"]
 GRID = {"layers": [1], "hidden": [16], "groups": [1], "max_epochs": [30]}
+PARTS = ["train", "--graph", "{parts}", "--model", "gcn", "--layers", "2", "--hidden", "16", "--groups", "1"]
+PARTS += ["--max-epochs", "30", "--stop", "never", "--output", "{folder}"]
+# Ways to train on a graph in parts.
+WAYS = {
+    "disk": ["--scratch", "{scratch}"],
+    "workers": ["--workers", "2"],
+    "ray": ["--workers", "2", "--engine", "ray"],
+}
 COMMANDS = {
     "train": ["train", *JOBS, *NETWORK, "--max-epochs", "60", "--patience", "1000", "--output", "{folder}"],
     "reproduce": ["reproduce", *JOBS, "--model", "gcn-none", "--store", "{folder}"],
+    **{f"parts-{name}": [*PARTS, *own] for name, own in WAYS.items()},
     "sweep": ["sweep", *JOBS, "--model", "gcn-none", "--grid", "{grid}", "--store", "{folder}"],
 }
 # What differs between two undisturbed runs.
 CHANGING = ("seconds", "written")
-SECONDS_TO_END = 5.0
+# Kills of workers before a command may end: after more of them in a row it would give up, and rightly.
+WORKERS_PER_COMMAND = 2
 
 
 @dataclass
@@ -47,6 +60,7 @@ class Tally:
 
     kills: int = 0
     workers_too: int = 0
+    one_worker: int = 0
     in_writes: int = 0
     ended: int = 0
     compared: int = 0
@@ -54,6 +68,7 @@ class Tally:
     different: int = 0
     left_over: int = 0
     survivors: int = 0
+    recoveries: list[float] = field(default_factory=list)  # seconds until an epoch was saved again
 
     @property
     def is_clean(self) -> bool:
@@ -114,86 +129,6 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def group_members(group: int) -> list[int]:
-    """The living processes of a process group."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, own = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:3]
-        except OSError:  # it has just ended
-            continue
-        if int(own) == group and state not in "ZX":
-            found.append(int(folder.name))
-    return found
-
-
-def start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "justjump", *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def end_all() -> None:
-    """Kill what was started and still runs, with its workers: nothing else would, in sessions of their own."""
-    own = os.getpid()
-    for child in map(int, Path(f"/proc/{own}/task/{own}/children").read_text().split()):
-        with suppress(ProcessLookupError):
-            group = os.getpgid(child)  # its own, unless it has just been forked
-            (os.killpg if group == child else os.kill)(child, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(child, 0)
-
-
-def stop(number: int, frame: object) -> NoReturn:
-    sys.exit(128 + number)
-
-
-def say(text: str) -> None:
-    """Progress, beside the table on stdout."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
-def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of change of each file below a folder."""
-    found = {}
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):
-                status = Path(parent, name).stat()
-                found[f"{parent}/{name}"] = (status.st_size, status.st_mtime_ns)
-    return found
-
-
-def wait_for_a_write(process: subprocess.Popen[bytes], folder: Path) -> bool:
-    """Wait until a file in a folder changes. Returns False if the process ends before."""
-    before = files(folder)
-    while process.poll() is None:
-        if files(folder) != before:
-            return True
-        time.sleep(0.001)
-    return False
-
-
-def kill(process: subprocess.Popen[bytes], workers_too: bool) -> bool:
-    """Kill a command, alone or with its workers. Returns whether all of its processes then end soon."""
-    if workers_too:
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
-    deadline = time.monotonic() + SECONDS_TO_END
-    while left := group_members(process.pid):
-        if time.monotonic() > deadline:
-            for pid in left:
-                os.kill(pid, signal.SIGKILL)
-            return False
-        time.sleep(0.02)
-    return True
-
-
 class Case:
     """One command, its undisturbed run and its tally."""
 
@@ -204,7 +139,7 @@ class Case:
         folder = self.new_folder()
         begin = time.monotonic()
         say(f"{name}: undisturbed")
-        if start(self.command(folder)).wait():
+        if self.start(folder).wait():
             sys.exit(f"{name} fails even where nobody disturbs it: justjump {' '.join(self.command(folder))}")
         self.seconds = time.monotonic() - begin
         say(f"{name}: took {self.seconds:.1f} s undisturbed")
@@ -216,30 +151,56 @@ class Case:
         return self.place / f"{self.name}-{self.folders}"
 
     def command(self, folder: Path) -> list[str]:
-        return [part.format(folder=folder, grid=self.place / "grid.json") for part in COMMANDS[self.name]]
+        names = {"folder": folder, "grid": self.place / "grid.json", "parts": self.place / "parts"}
+        names["scratch"] = self.place / "scratch"
+        return [part.format(**names) for part in COMMANDS[self.name]]
+
+    def start(self, folder: Path) -> subprocess.Popen[bytes]:
+        return start(self.command(folder), self.place / "t")
 
     def disturb(self) -> None:
         """Give the command once more, and kill it at a random moment unless it ends before."""
-        tally, moment = self.tally, self.draws.uniform(0, 1.1) * self.seconds
-        workers_too, in_write = self.draws.random() < 0.5, self.draws.random() < 0.5
-        process = start(self.command(self.folder))
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=moment)
-        if process.returncode is None and (not in_write or wait_for_a_write(process, self.folder)):
+        tally, process, left = self.tally, self.start(self.folder), WORKERS_PER_COMMAND
+        while process.returncode is None:
+            moment = self.draws.uniform(0, 1.1) * self.seconds
+            workers_too, in_write = self.draws.random() < 0.5, self.draws.random() < 0.5
+            one_worker = "--workers" in self.command(self.folder) and self.draws.random() < 0.6
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=moment)
+            if process.returncode is not None or (in_write and not wait_for_a_write(process, self.folder)):
+                break
+            if one_worker:
+                if not left or not kill_a_worker(process, self.draws):
+                    break
+                left -= 1
             tally.kills += 1
-            tally.workers_too += workers_too
             tally.in_writes += in_write
-            tally.survivors += not kill(process, workers_too)
+            if one_worker:
+                tally.one_worker += 1
+                self.recover(process)
+            else:
+                tally.workers_too += workers_too
+                tally.survivors += not kill(process, workers_too)
             self.check_nothing_lost()
-            how = f"{'with its workers' if workers_too else 'alone'}{', in a write' if in_write else ''}"
+            how = "a worker" if one_worker else "with its workers" if workers_too else "alone"
+            how += ", in a write" if in_write else ""
             what = f"{tally.lost} lost, {tally.different} different, {tally.survivors} lived on so far"
             say(f"{self.name}: kill {tally.kills} {how}; {len(self.seen)} results are there; {what}")
-            return
-        if process.returncode == 0:
+            if not one_worker:
+                return
+        if process.wait() == 0:
             self.compare()
         else:  # it refused to go on
             tally.lost += 1
         self.folder, self.seen = self.new_folder(), {}
+
+    def recover(self, process: subprocess.Popen[bytes]) -> None:
+        """Measure how long it takes until something is saved again after the loss of a worker."""
+        begin, before = time.monotonic(), files(self.folder)
+        while process.poll() is None and files(self.folder) == before:
+            time.sleep(0.01)
+        if process.returncode is None:
+            self.tally.recoveries.append(time.monotonic() - begin)
 
     def check_nothing_lost(self) -> None:
         now = results(self.folder) if self.folder.exists() else {}
@@ -248,8 +209,11 @@ class Case:
         self.seen = now
 
     def end(self) -> None:
-        """Let the command end undisturbed, and compare."""
-        if start(self.command(self.folder)).wait():
+        """Let the command end undisturbed, and compare, unless that has just happened."""
+        if self.tally.ended and not self.folder.exists():
+            return
+        say(f"{self.name}: goes on to its end")
+        if self.start(self.folder).wait():
             self.tally.lost += 1
         else:
             self.compare()
@@ -261,21 +225,47 @@ class Case:
         tally.lost += len(expected.keys() - found.keys())
         tally.left_over += len(found.keys() - expected.keys())
         tally.different += sum(found[name] != expected[name] for name in found.keys() & expected.keys())
+        if (self.place / "scratch").exists():
+            tally.left_over += len(list((self.place / "scratch").iterdir()))
         for name in sorted(found.keys() ^ expected.keys()):
             print(f"{self.name}: {name} is {'left over' if name in found else 'lost'}", file=sys.stderr)
 
 
 def table(cases: list[Case]) -> str:
     """The tallies in Markdown."""
-    heads = ["command", "undisturbed", "kills", "with its workers", "in a write", "ended and compared"]
-    heads += ["results and files", "lost", "different", "left over or doubled", "workers that lived on"]
+    heads = ["command", "undisturbed", "kills", "with its workers", "of one worker", "in a write", "ended and compared"]
+    heads += [
+        "results and files",
+        "lost",
+        "different",
+        "left over or doubled",
+        "workers that lived on",
+        "saved again after",
+    ]
     lines = [heads, ["---"] * len(heads)]
     for case in cases:
         t = case.tally
-        counts = [t.kills, t.workers_too, t.in_writes, t.ended, t.compared]
+        counts = [t.kills, t.workers_too, t.one_worker, t.in_writes, t.ended, t.compared]
         counts += [t.lost, t.different, t.left_over, t.survivors]
-        lines.append([case.name, f"{case.seconds:.1f} s", *map(str, counts)])
+        after = f"{statistics.median(t.recoveries):.1f} s (at most {max(t.recoveries):.1f} s)" if t.recoveries else ""
+        lines.append([case.name, f"{case.seconds:.1f} s", *map(str, counts), after])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def prepare(place: Path, names: list[str]) -> None:
+    (place / "t").mkdir()
+    if any(name.startswith("parts-") for name in names):
+        command = ["partition", "cora", "--parts", "3", "--method", "hash", "--output", str(place / "parts")]
+        if start(command, place / "t").wait():
+            sys.exit("there is no graph in parts: justjump partition fails")
+
+
+def check_ways(cases: list[Case]) -> None:
+    """All ways to train on a graph in parts give the same bits."""
+    ways = [case for case in cases if case.name.startswith("parts-")]
+    if ways and ways[-1].expected != ways[0].expected:
+        say(f"{ways[-1].name} and {ways[0].name} give different results")
+        ways[-1].tally.different += 1
 
 
 def run_all(names: list[str], kills: int, seed: int, minutes: float) -> list[Case]:
@@ -287,14 +277,15 @@ def run_all(names: list[str], kills: int, seed: int, minutes: float) -> list[Cas
 
     with tempfile.TemporaryDirectory() as place:
         try:
+            prepare(Path(place), names)
             for name in names:
                 cases.append(Case(name, Path(place), draws))
+                check_ways(cases)
                 if done() < kills:  # the first kills come before the other commands ran undisturbed
                     cases[-1].disturb()
             while done() < kills and time.monotonic() < deadline:
                 min(cases, key=lambda case: case.tally.kills).disturb()
             for case in cases:
-                say(f"{case.name}: goes on to its end")
                 case.end()
         finally:
             end_all()
@@ -305,12 +296,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="number of kills in all")
     parser.add_argument("--seed", type=int, default=0, help="seed of the moments")
-    parser.add_argument("--commands", default="train,reproduce,sweep", help="which commands, separated by commas")
+    parser.add_argument(
+        "--commands", default="train,reproduce,sweep", help="which commands, separated by commas; or parts"
+    )
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many minutes, with fewer kills")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, stop)
-    cases = run_all(options.commands.split(","), options.kills, options.seed, options.minutes)
+    names = [f"parts-{name}" for name in WAYS] if options.commands == "parts" else options.commands.split(",")
+    cases = run_all(names, options.kills, options.seed, options.minutes)
     print(table(cases))
     sys.exit(0 if all(case.tally.is_clean for case in cases) else 1)
 

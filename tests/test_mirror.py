@@ -53,10 +53,11 @@ WITHOUT_A_TEST = {
     "data/parts/summary.py": "what a command prints: tests/cli/test_parts.py",
     "data/pickles.py": "what a Planetoid file may hold: test_planetoid.py",
     "data/recipes.py": "what is done with one column: test_preprocess.py",
-    "experiments/orphans.py": "the end of a worker whose parent was killed: test_local.py",
+    "experiments/orphans.py": "the start of a worker: test_local.py",
     "train/errors.py": "classes without behaviour",
     "train/fields.py": "what run.json may hold: test_run.py",
     "train/hub_run.py": "a run for huggingface_hub: test_hub.py",
+    "train/orphans.py": "the end of a worker whose parent was killed: tests/experiments/test_local.py",
     "train/saved.py": "the files of a run: test_run.py and test_checkpoint.py",
 }
 BY_FOLDER = ("nn", "ops")

@@ -107,7 +107,7 @@ SECONDS_TO_END = 2.0
 
 BUSY_WORKERS = """
     import os, sys, time
-    from justjump.experiments import orphans
+    from justjump.train import orphans
 
     def busy(number):
         getattr(orphans, sys.argv[1])()

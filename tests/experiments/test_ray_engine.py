@@ -20,35 +20,15 @@ from justjump.experiments.jobs import Done, Event, Job
 from justjump.experiments.ray_engine import RayEngine
 from justjump.experiments.store import Store
 from justjump.train import RunError
+from ray_clusters import two_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the warnings are Ray's own
-
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_health_check_initial_delay_ms": "0",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_failure_threshold": "3",
-    "RAY_worker_niceness": "0",  # the other tests would starve them
-}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head node without processors of its own, and two nodes with one each."""
-    from ray.cluster_utils import Cluster
-
-    before = dict(os.environ)
-    os.environ.update(ENVIRONMENT, PYTHONPATH=os.pathsep.join(sys.path))
-    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(2):
-        started.add_node(num_cpus=1, memory=8 * 2**30)
-    started.wait_for_nodes()
-    yield started
-    ray.shutdown()
-    started.shutdown()
-    os.environ.clear()
-    os.environ.update(before)
+    with two_nodes() as started:
+        yield started
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """``justjump train`` on a graph in parts."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from command_line import justjump
 from justjump.cli.app import app
-from justjump.data import load
+from justjump.data import DataError, load
 from justjump.experiments.train_parts import train_parts
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run
@@ -24,13 +27,15 @@ def folder(tmp_path: Path) -> Path:
     return load("cora").partition(3, tmp_path / "parts", method=part).folder
 
 
+def train(folder: Path, output: Path, timeout: str = "1m", verify: bool = True, **options: Path) -> None:
+    own: dict[str, Any] = {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True}
+    own |= {"scratch": None, "verify": verify, "worker_timeout": timeout, "output": output, **options}
+    train_parts(folder, CONFIG, Protocol(max_epochs=5), **own)
+
+
 def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output, options = (
-        tmp_path / "out",
-        {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True},
-    )
-    options |= {"scratch": tmp_path / "new", "tensorboard": tmp_path / "logs"}
-    train_parts(folder, CONFIG, Protocol(max_epochs=5), output=output, **options)  # type: ignore[arg-type]
+    output = tmp_path / "out"
+    train(folder, output, scratch=tmp_path / "new", tensorboard=tmp_path / "logs")
     summary = json.loads(capsys.readouterr().out)
     assert summary["splits"] == 2
     assert [run["seed"] for run in summary["runs"]] == [4, 5]
@@ -41,6 +46,21 @@ def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.Captu
     curves.Reload()
     assert [event.step for event in curves.Scalars("accuracy/val")] == [1, 2, 3, 4, 5]
     assert curves.Scalars("accuracy/test")[0].value == pytest.approx(summary["runs"][1]["test_accuracy"] / 100)
+
+
+def test_every_changed_byte_is_noticed_before_training(folder: Path, tmp_path: Path) -> None:
+    for path in sorted((folder / "part-00001").iterdir()):
+        content = path.read_bytes()
+        path.write_bytes(content[:-3] + bytes([content[-3] ^ 4]) + content[-2:])
+        with pytest.raises(DataError, match=f"{path.name} was altered: its SHA-256 is not that of the manifest"):
+            train(folder, tmp_path / "out")
+        path.write_bytes(content)
+    (folder / "part-00002" / "original.npy").write_bytes(b"")
+    with pytest.raises(DataError, match="original.npy is no array"):
+        train(folder, tmp_path / "out", verify=False)
+    assert not (tmp_path / "out").exists(), "training has not begun"
+    with pytest.raises(ValueError, match="--worker-timeout soon: write a time such as 90s, 10m or 2h"):
+        train(folder, tmp_path / "out", timeout="soon")
 
 
 @pytest.mark.slow
@@ -79,3 +99,13 @@ def test_what_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, options:
 def test_the_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app(["train", "--graph", str(folder), "--plan", "--device", "cpu"], standalone_mode=False)
     assert "memory of a worker with --scratch: about " in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+def test_a_killed_command_and_killed_workers_go_on() -> None:
+    """One worker is killed, then the command."""
+    script = Path(__file__).parents[2] / "scripts" / "kill_test.py"
+    command = [sys.executable, str(script), "--kills", "2", "--seed", "29", "--commands", "parts-workers"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -51,6 +51,22 @@ def train(
     jobs: Jobs = 0,
     workers: Workers = 1,
     scratch: Scratch = None,
+    worker_timeout: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time (90s, 10m, 2h) without an answer after which a worker of a graph in parts is replaced.",
+            rich_help_panel=RUNS,
+        ),
+    ] = "30m",
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify/--no-verify",
+            help="Compare the files of a graph in parts with their checksums before training.",
+            rich_help_panel=RUNS,
+        ),
+    ] = True,
     engine: EngineName = "local",
     address: Address = None,
     device: Annotated[
@@ -120,6 +136,8 @@ def train(
             engine=engine,
             address=address,
             scratch=scratch,
+            worker_timeout=worker_timeout,
+            verify=verify,
             splits=splits,
             seed=seed,
             output=output,

@@ -1,16 +1,9 @@
-"""A worker process ends when its parent does, however that ended. No import of torch: this must work from the start."""
+"""What a worker process runs from its start. No import of torch: its end with its parent must be sure before that."""
 
-import ctypes
-import multiprocessing
-import os
-import signal
-import sys
-import threading
-from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event as Flag
 
-_PR_SET_PDEATHSIG = 1  # sys/prctl.h
+from justjump.train.orphans import die_with_parent, exit_after_parent
 
 
 def start_worker(connection: Connection, stop: Flag) -> None:
@@ -20,25 +13,3 @@ def start_worker(connection: Connection, stop: Flag) -> None:
     from justjump.experiments.local import work
 
     work(connection, stop)
-
-
-def die_with_parent() -> None:
-    """Let Linux kill this process at the moment when its parent ends, even in the middle of a kernel."""
-    if sys.platform != "linux":
-        return
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def exit_after_parent() -> None:
-    """Watch the parent from a thread, on every system: its end of a pipe closes when it ends, even before this call."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
-
-    def watch() -> None:
-        wait([sentinel])
-        os._exit(1)  # nobody hears an exception
-
-    threading.Thread(target=watch, daemon=True, name="parent watch").start()

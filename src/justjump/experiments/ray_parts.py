@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
+import os
 import signal
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,20 @@ from justjump.data.parts import Parts
 from justjump.experiments.ray_engine import RayEngine, _ray
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError
-from justjump.train.errors import first_line
+from justjump.train.checkpoint import saved_epoch
+from justjump.train.errors import TrainingError, first_line
 from justjump.train.parts.boundary import dealt
 from justjump.train.parts.pieces import check_supported
+from justjump.train.parts.supervise import RESTARTS
+from justjump.train.parts.workers import TIMEOUT, check_timeout
+from justjump.train.saved import RUN_FILE
 
-# A group of workers that loses one starts again from the last epoch that was saved; this often at most.
-RETRIES = 5
-SECONDS = 1800
+# Ray's own limit on how long it waits for a worker that gives no sign of life.
+SILENCE = "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S"
+# Seconds between two looks for machines that have come back: workers start again where there is room for more of them.
+RESIZE_EVERY = 600.0
+# What a worker raises that it would raise again.
+OWN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, TrainingError)
 
 
 def train_with_ray(
@@ -33,21 +43,32 @@ def train_with_ray(
     seed: int,
     output: Path | None,
     scratch: Path | None,
+    worker_timeout: float = TIMEOUT,
     log: Path | None = None,
 ) -> Run:
     """What :func:`~justjump.train.parts.workers.train_on_parts` does, with workers that Ray starts.
 
     All machines must see the folders of the parts and of the output. If a worker or a machine is lost, Ray starts the
-    workers again, and they go on from the last epoch that was saved.
+    workers again, or as many as the machines that are left can take, and they go on from the last epoch that was saved.
     """
     check_supported(config, protocol)
     dealt(len(parts), workers)
+    check_timeout(worker_timeout)
     ray = _ray()
     try:
-        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
         from ray.train.torch import TorchConfig, TorchTrainer
     except ImportError as error:
         raise RunError(f"--engine ray needs Ray Train ({first_line(error)}): pip install 'ray[train]'") from error
+
+    class RaiseOwnErrors(UserCallback):
+        """Ray would try again whatever is wrong."""
+
+        def after_exception(self, run_context: Any, worker_exceptions: Any) -> None:
+            for one in _of_workers(worker_exceptions):
+                if isinstance(one, OWN_ERRORS):
+                    raise one
+
     ours = not ray.is_initialized()
     if ours:
         RayEngine(address)._connect(ray)
@@ -57,32 +78,80 @@ def train_with_ray(
             options = {"split": None, "seed": seed, "output": output, "scratch": scratch}
             options["log"] = None if log is None else log.resolve()
             logging.getLogger("ray.train").setLevel(logging.ERROR)
+            scaling: dict[str, Any] = {"num_workers": workers}
+            if hasattr(ScalingConfig, "elastic_resize_monitor_interval_s"):
+                scaling = {"num_workers": (1, workers), "elastic_resize_monitor_interval_s": RESIZE_EVERY}
             trainer = TorchTrainer(
                 _work,
                 train_loop_config={"folder": parts.folder.resolve(), "own": (config, protocol), "options": options},
-                torch_config=TorchConfig(backend="gloo", timeout_s=SECONDS),
-                scaling_config=ScalingConfig(num_workers=workers),
-                run_config=RunConfig(storage_path=folder, failure_config=FailureConfig(max_failures=RETRIES)),
+                torch_config=TorchConfig(backend="gloo", timeout_s=math.ceil(worker_timeout)),
+                scaling_config=ScalingConfig(**scaling),
+                run_config=RunConfig(
+                    storage_path=folder,
+                    failure_config=FailureConfig(max_failures=RESTARTS),
+                    callbacks=[RaiseOwnErrors()],  # type: ignore[list-item]
+                ),
             )
-            before = signal.getsignal(signal.SIGINT)
-            try:
-                trainer.fit()
-            except Exception as error:  # Ray wraps those of workers in classes of its own
-                raise RunError(f"training with Ray has failed: {_reason(error)}") from error
-            finally:
-                if threading.current_thread() is threading.main_thread():
-                    signal.signal(signal.SIGINT, before)  # Ray leaves its own
+            with _ctrl_c_as_before(), _silence_of(worker_timeout):
+                _fit(trainer, output)
+            if not (output / RUN_FILE).exists():
+                raise RunError(f"the run is not in {output}: name a folder that all machines see, with --output")
             return Run.load(output)
     finally:
         if ours:
             ray.shutdown()
 
 
+def _fit(trainer: Any, output: Path) -> None:
+    """Train until the end, as long as a further epoch was saved between the failures that Ray allows."""
+    while True:
+        before = saved_epoch(output)
+        try:
+            trainer.fit()
+            return
+        except Exception as error:  # Ray wraps those of workers in classes of its own
+            cause = _cause(error)
+            if isinstance(cause, OWN_ERRORS) or saved_epoch(output) <= before:
+                raise RunError(f"training with Ray has failed: {_reason(cause)}") from error
+
+
+@contextmanager
+def _ctrl_c_as_before() -> Iterator[None]:
+    """Ray leaves a handler of its own."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _silence_of(seconds: float) -> Iterator[None]:
+    """Ray reads from the environment how long it waits for a worker; what the user has set there stays."""
+    ours = SILENCE not in os.environ
+    os.environ.setdefault(SILENCE, str(seconds))
+    try:
+        yield
+    finally:
+        if ours:
+            del os.environ[SILENCE]
+
+
+def _of_workers(failures: Any) -> list[BaseException]:
+    """The errors of workers, without what Ray has wrapped them in."""
+    return [getattr(one, "_base_exc", one) for one in (failures or {}).values()]
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The error that explains the others: workers that have lost one another do not."""
+    found = _of_workers(getattr(error, "worker_failures", None))
+    found.append(getattr(error, "controller_failure", None) or error.__cause__ or error)
+    return min(found, key=lambda one: (not isinstance(one, OWN_ERRORS), isinstance(one, RuntimeError)))
+
+
 def _reason(error: BaseException) -> str:
-    """The error of a worker, if there is one."""
-    failures = getattr(error, "worker_failures", None) or {}
-    cause = next(iter(failures.values()), None) or error.__cause__ or error
-    lines = str(cause).strip().splitlines()
+    lines = str(error).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
 
 

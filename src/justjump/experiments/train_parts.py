@@ -9,6 +9,7 @@ from typing import Any
 
 from justjump.data.parts import open_parts
 from justjump.experiments.train import conclude
+from justjump.experiments.tune import parse_time
 from justjump.files import make_folder
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
@@ -27,6 +28,8 @@ def train_parts(
     engine: str,
     address: str | None,
     scratch: Path | None,
+    worker_timeout: str,
+    verify: bool,
     splits: int,
     seed: int,
     output: Path | None,
@@ -34,7 +37,8 @@ def train_parts(
     tensorboard: Path | None = None,
 ) -> None:
     """Train on one split after the other, print the accuracy over them, and write it to the folder ``output``."""
-    parts = open_parts(folder, verify=False)
+    seconds = parse_time(worker_timeout, "--worker-timeout")
+    parts = open_parts(folder, verify)
     for option, path in (("--output", output), ("--scratch", scratch)):
         if path is not None:
             make_folder(path, option)
@@ -46,6 +50,7 @@ def train_parts(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
             options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number, "output": own}
+            options["worker_timeout"] = seconds
             if tensorboard is not None:
                 name = f"{parts.manifest.name}-{parts.manifest.digest[:8]}"
                 options["log"] = Path(run_folder(tensorboard, name, config, protocol, number))

@@ -64,15 +64,15 @@ def _read_choice(path: Path, asked: dict[str, Any]) -> tuple[ModelConfig, Protoc
         raise RunError(f"{path} cannot be read ({error}): delete it to search again") from error
 
 
-def parse_time(text: str) -> float:
-    """Seconds, minutes or hours.
+def parse_time(text: str, option: str = "--tune") -> float:
+    """Seconds, minutes or hours, as an option has them.
 
     >>> parse_time("90s"), parse_time("10m"), parse_time("1.5h")
     (90.0, 600.0, 5400.0)
     """
     found = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", text.strip())
     if found is None or not 0 < float(found[1]) < threading.TIMEOUT_MAX / 3600:
-        raise ValueError(f"--tune {text}: write a time such as 90s, 10m or 2h")
+        raise ValueError(f"{option} {text}: write a time such as 90s, 10m or 2h")
     return float(found[1]) * SECONDS[found[2]]
 
 

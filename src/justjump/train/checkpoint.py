@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
@@ -17,7 +17,7 @@ from justjump.files import remove_file, replace_file
 from justjump.nn import NodeClassifier
 from justjump.train.errors import RunError, first_line
 from justjump.train.measures import SCORE
-from justjump.train.run import saved_settings
+from justjump.train.run import differences, saved_settings
 from justjump.train.saved import difference
 
 STATE_FILE = "state.safetensors"
@@ -96,8 +96,11 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         tensors = {name: value.clone() for name, value in load(data).items()}
         metadata = _metadata(data)
         _check_digest(data, metadata)
-        if saved_settings(json.loads(metadata["settings"])) != settings:
-            raise RunError(f"{folder} holds an unfinished run with other settings: choose another output folder")
+        if (found := saved_settings(json.loads(metadata["settings"]))) != settings:
+            differ = ", ".join(differences(found, settings))
+            raise RunError(
+                f"{folder} holds an unfinished run with other settings ({differ}): choose another output folder"
+            )
         progress = _read_progress(metadata["progress"])
         if problem := difference(tensors, _expected_tensors(state, progress), "run"):
             raise ValueError(f"it is damaged: {problem}")
@@ -110,6 +113,15 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
         raise RunError(f"{path} cannot be read ({first_line(error)}): delete it to start the run again") from error
+
+
+def saved_epoch(folder: Path) -> int:
+    """After which epoch the run in ``folder`` would go on: 0 if there is none, or if it cannot be read."""
+    try:
+        with safe_open(folder / STATE_FILE, "pt") as file:
+            return _read_progress(file.metadata()["progress"]).epoch
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError):
+        return 0
 
 
 def _restore(state: State, tensors: dict[str, Tensor]) -> None:

@@ -34,6 +34,8 @@ from justjump.train.start import as_graph, check_learnable, default_split, prepr
 from justjump.train.stopping import is_stuck
 from justjump.warn import warn
 
+OF_PARTS = ("workers", "scratch", "worker_timeout", "log")  # options for graphs in parts
+
 
 def fit(
     graph: Graph | object,
@@ -65,8 +67,9 @@ def fit(
         progress: show a bar; by default in a terminal and in a notebook
         device: where it computes, such as ``"cuda"``; on other devices than the CPU by PyTorch, without the kernels
         options: any fields of ``config`` and ``protocol`` by their names, such as ``layers=2, task="regression"``; for
-            a graph in parts also ``workers``, the number of processes, ``scratch``, a folder for representations, and
-            ``log``, a folder for TensorBoard's curves
+            a graph in parts also ``workers``, the number of processes, ``scratch``, a folder for representations,
+            ``worker_timeout``, seconds without an answer after which a worker is replaced, and ``log``, a folder for
+            TensorBoard's curves
 
     Ctrl-C ends training with the best network so far: ``run.finished`` is then False.
 
@@ -77,11 +80,7 @@ def fit(
     """
     if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
         Graph.of(graph)
-    own: dict[str, Any] = {
-        name: options.pop(name)
-        for name in ("workers", "scratch", "log")
-        if name in options and isinstance(graph, Parts)
-    }
+    own: dict[str, Any] = {name: options.pop(name) for name in OF_PARTS if name in options and isinstance(graph, Parts)}
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
     if split is not None and not isinstance(split, Split):

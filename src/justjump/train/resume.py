@@ -1,13 +1,12 @@
 """What a run finds in its folder: a finished run with the same settings, or with others."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from justjump.train.checkpoint import remove_state
 from justjump.train.errors import RunError
-from justjump.train.run import Run, saved_settings
+from justjump.train.run import Run, differences, saved_settings
 from justjump.train.saved import DIGESTS, RUN_FILE, read_values, tidy
 
 
@@ -32,14 +31,3 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
         tidy(folder, values)
         remove_state(folder)
     return run
-
-
-def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-    """The settings that differ, named as in ``config`` and ``protocol``."""
-    for name in wanted | saved:
-        there, here = saved.get(name), wanted.get(name, "unknown")
-        if isinstance(there, dict) and isinstance(here, dict):
-            yield from differences(there, here)
-        elif there != here:
-            words = {"data_hash": "the data", "preprocessing": "what is done with the features"}
-            yield words.get(name, f"{name} {there} there, {here} here")

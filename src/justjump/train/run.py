@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -43,6 +44,17 @@ def settings(
     own = {"config": asdict(config), "protocol": asdict(protocol), "seed": seed, "data_hash": data_hash}
     own["preprocessing"] = preprocessing.digest if preprocessing is not None else None
     return dict(json.loads(json.dumps(own)))
+
+
+def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """The settings that differ, named as in ``config`` and ``protocol``."""
+    for name in wanted | saved:
+        there, here = saved.get(name), wanted.get(name, "unknown")
+        if isinstance(there, dict) and isinstance(here, dict):
+            yield from differences(there, here)
+        elif there != here:
+            words = {"data_hash": "the data", "preprocessing": "what is done with the features"}
+            yield words.get(name, f"{name} {there} there, {here} here")
 
 
 class Prediction(NamedTuple):

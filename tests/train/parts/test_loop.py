@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,10 @@ import torch
 from justjump import fit
 from justjump.data import Graph
 from justjump.data.parts import Parts
+from justjump.files import FileError
 from justjump.nn import ModelConfig
 from justjump.train import Progress, Protocol, Run, RunError, show
+from justjump.train.checkpoint import saved_epoch
 from justjump.train.parts.costs import between_workers, epoch_bytes
 from justjump.train.parts.loop import train_as_worker
 from justjump.train.show import shown_bytes
@@ -37,10 +42,16 @@ def assert_same(one: Run, other: Run) -> None:
     assert one.measures == other.measures
 
 
-def as_worker(parts: Parts, like: Run, transport: Turns, output: Path) -> Run:
+def as_worker(parts: Parts, like: Run, transport: Turns, output: Path, on_epoch: Any = None) -> Run:
     """One worker's part of a run with the same settings."""
-    options = {"split": None, "seed": like.seed, "scratch": None, "on_epoch": None, "progress": False}
-    return train_as_worker(parts, like.config, like.protocol, transport, output=output, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {
+        "split": None,
+        "seed": like.seed,
+        "scratch": None,
+        "on_epoch": on_epoch,
+        "progress": False,
+    }
+    return train_as_worker(parts, like.config, like.protocol, transport, output=output, **options)
 
 
 def in_new_order(graph: Graph, original: np.ndarray) -> np.ndarray:
@@ -77,24 +88,71 @@ def test_memory_disk_and_workers_give_the_same_run(make_parts: Make, tmp_path: P
     assert_same(run, Run.load(tmp_path / "run"))
 
 
-def test_a_run_that_was_stopped_goes_on(make_parts: Make, tmp_path: Path) -> None:
-    parts = make_parts()
+def stop_after_3(progress: Progress) -> None:
+    if progress.epoch == 3:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 2), (3, 1)])
+def test_a_run_that_was_stopped_goes_on_with_any_number_of_workers(
+    make_parts: Make, tmp_path: Path, before: int, after: int
+) -> None:
+    parts, output = make_parts(), tmp_path / "run"
     whole = fit(parts, **SMALL)
-
-    def stop(progress: Progress) -> None:
-        if progress.epoch == 3:
-            raise KeyboardInterrupt
-
-    stopped = fit(parts, output=tmp_path / "run", on_epoch=stop, **SMALL)
-    assert (stopped.finished, stopped.epochs) == (False, 3)
-    shutil.copytree(tmp_path / "run", tmp_path / "other")
-    assert_same(whole, fit(parts, output=tmp_path / "run", **SMALL))
-    for run in in_turns(3, lambda transport: as_worker(parts, whole, transport, tmp_path / "other")):
+    for stopped in in_turns(before, lambda transport: as_worker(parts, whole, transport, output, stop_after_3)):
+        assert (stopped.finished, stopped.epochs) == (False, 3)
+    for run in in_turns(after, lambda transport: as_worker(parts, whole, transport, output)):
         assert_same(whole, run)
-    values = json.loads((tmp_path / "run" / "run.json").read_text())
+    values = json.loads((output / "run.json").read_text())
     assert values["graph_name"] == "random"
     with pytest.raises(RunError, match="other settings"):
-        fit(parts, output=tmp_path / "run", **SMALL | {"hidden": 32})
+        fit(parts, output=output, **SMALL | {"hidden": 32})
+
+
+def test_a_checkpoint_of_another_graph_is_refused(make_parts: Make, tmp_path: Path) -> None:
+    """Also of the same graph in other parts, whose sums are others."""
+    output, part = tmp_path / "run", np.arange(60) % 3
+    whole = fit(make_parts(part=part, parts=3), output=output, on_epoch=stop_after_3, **SMALL)
+    (output / "run.json").unlink()  # as if it had been killed
+    for other in (make_parts(random_graph(seed=1), part, 3), make_parts(part=2 - part, parts=3)):
+        with pytest.raises(RunError, match=r"holds an unfinished run with other settings \(the data\): choose another"):
+            fit(other, output=output, **SMALL)
+
+    def see_different_folders(transport: Turns) -> Run:
+        own = output if transport.rank == 0 else tmp_path / "elsewhere"
+        return as_worker(make_parts(part=part, parts=3), whole, transport, own)
+
+    message = "worker 0 goes on after epoch 3, but worker 1 after epoch 0: all workers must see the same folder"
+    with pytest.raises(RunError, match=message):
+        in_turns(2, see_different_folders)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]).returncode:
+        pytest.skip("only root on Linux may mount a disk of one megabyte")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_lost(make_parts: Make, small_disk: Path) -> None:
+    parts, output, room = make_parts(), small_disk / "run", small_disk / "room"
+    whole = fit(parts, **SMALL)
+    fit(parts, output=output, on_epoch=stop_after_3, **SMALL)
+    with suppress(OSError):
+        room.write_bytes(bytes(2**20))  # as much as there is room for
+    full: list[dict[str, Any]] = [{"output": output}, {"scratch": small_disk}]
+    for options in full:
+        with pytest.raises(FileError, match=r"cannot write .*: No space left on device; free some space") as error:
+            fit(parts, **options, **SMALL)
+        assert "\n" not in str(error.value)
+    room.unlink()
+    assert sorted(path.name for path in small_disk.iterdir()) == ["run"]
+    assert saved_epoch(output) == 3
+    assert_same(whole, fit(parts, output=output, **SMALL))
 
 
 def test_other_tasks(make_parts: Make) -> None:

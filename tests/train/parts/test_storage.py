@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from justjump.files import FileError
-from justjump.train.parts.storage import InMemory, OnDisk
+from justjump.train.parts.storage import InMemory, OnDisk, new_folder
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -35,3 +35,30 @@ def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path: Path, monk
     with pytest.raises(FileError, match="of 48 bytes: No space left on device; free some space"):
         OnDisk(torch.float32, tmp_path).rows("h0-1", 3, 4)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_later_is_named(tmp_path: Path) -> None:
+    storage = OnDisk(torch.float32, tmp_path)
+    (tmp_path / "h0-1").symlink_to("/dev/full")
+    with pytest.raises(FileError, match="cannot write .*h0-1: No space left on device; free some space"):
+        storage.write("h0-1", 0, torch.ones(2, 4))
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / "justjump-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "rows").write_bytes(b"much")
+    (tmp_path / "justjump-of-a-user").mkdir()
+    with new_folder(tmp_path) as one:
+        assert not left.exists()
+        (one / "rows").write_bytes(b"mine")
+        with new_folder(tmp_path) as other:
+            assert one != other
+        assert (one / "rows").exists(), "its process lives"
+    assert [path.name for path in tmp_path.iterdir()] == ["justjump-of-a-user"]
+    with (
+        pytest.raises(FileError, match="cannot write to the scratch folder .*nowhere: No such file"),
+        new_folder(tmp_path / "nowhere"),
+    ):
+        pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.epochs import both, train_until_done
-from justjump.train.errors import TrainingWarning
+from justjump.train.errors import RunError, TrainingWarning
 from justjump.train.evaluation import evaluated, notes_on_data
 from justjump.train.measures import SCORE
 from justjump.train.objective import Objective, fitted_temperature
@@ -26,7 +25,7 @@ from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.parts.executor import Executor
 from justjump.train.parts.nodes import Chosen, labels_of, nodes_in, split_hash
 from justjump.train.parts.outputs import outputs_of, validation
-from justjump.train.parts.storage import InMemory, OnDisk, Storage
+from justjump.train.parts.storage import InMemory, OnDisk, Storage, new_folder
 from justjump.train.parts.transport import Transport
 from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
@@ -85,6 +84,7 @@ def train_as_worker(
         save = None
         if output is not None:
             load_state(state, wanted, output)
+            _check_same_epoch(transport, state.progress.epoch, output)
             if state.progress.epoch and leads and progress is not False:
                 print(f"{output}: the run goes on after epoch {state.progress.epoch}", file=sys.stderr)
             save = partial(save_state, state, wanted, output) if leads else None
@@ -138,14 +138,25 @@ def _telling(bar: EpochBar, transport: Transport) -> Callable[[Progress], None]:
     return tell
 
 
+def _check_same_epoch(transport: Transport, epoch: int, output: Path) -> None:
+    """Raise unless all workers go on after the same epoch: they would train different networks."""
+    found = [int(one.item()) for one in transport.gather(torch.tensor([[float(epoch)]]), [1] * transport.world)]
+    for worker, other in enumerate(found):
+        if other != found[0]:
+            raise RunError(
+                f"worker 0 goes on after epoch {found[0]}, but worker {worker} after epoch {other}: all workers must "
+                f"see the same folder {output}, and no other command may write to it"
+            )
+
+
 @contextmanager
 def storage_in(scratch: Path | None, dtype: torch.dtype = torch.float32) -> Iterator[Storage]:
     """In memory, or in a new folder below ``scratch``, which is gone afterwards."""
     if scratch is None:
         yield InMemory(dtype)
         return
-    with tempfile.TemporaryDirectory(prefix="justjump-", dir=scratch) as folder:
-        yield OnDisk(dtype, Path(folder))
+    with new_folder(scratch) as folder:
+        yield OnDisk(dtype, folder)
 
 
 def _start(model: NodeClassifier, protocol: Protocol, graph: Graph) -> State:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +18,7 @@ import torch
 from justjump.data.parts import Parts, open_parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.errors import RunError
+from justjump.train.orphans import exit_after_parent
 from justjump.train.parts.boundary import dealt
 from justjump.train.parts.inference import Inference
 from justjump.train.parts.storage import InMemory, OnDisk
@@ -135,7 +133,7 @@ _inference: Inference | None = None  # of a worker
 def _start(folder: Path, config: ModelConfig, weights: dict[str, np.ndarray], scratch: Path, workers: int) -> None:
     """What a worker does before its first task."""
     global _inference
-    _end_with_parent()
+    exit_after_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for the results ends this one
     torch.set_num_threads(max(1, torch.get_num_threads() // workers))
     parts = open_parts(folder, verify=False)
@@ -148,11 +146,3 @@ def _start(folder: Path, config: ModelConfig, weights: dict[str, np.ndarray], sc
 def _run(task: Task[R], arguments: tuple[Any, ...]) -> R:
     assert _inference is not None
     return task(_inference, *arguments)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent has ended, however that was."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
-        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from justjump.files import FileError, reason
+
+try:
+    import fcntl
+except ImportError:  # no POSIX system: what killed processes leave stays
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "lock"
 
 
 class InMemory:
@@ -56,11 +67,15 @@ class OnDisk:
         """Replace the rows of :meth:`rows` from number ``first`` on: quicker than by mapped memory."""
         if not len(values):
             return
-        with (self.folder / name).open("r+b", buffering=0) as file:
-            file.seek(first * values.size(1) * values.itemsize)
-            left = values.contiguous().numpy().data.cast("B")
-            while left:
-                left = left[file.write(left) :]
+        path = self.folder / name
+        try:
+            with path.open("r+b", buffering=0) as file:
+                file.seek(first * values.size(1) * values.itemsize)
+                left = values.contiguous().numpy().data.cast("B")
+                while left:
+                    left = left[file.write(left) :]
+        except OSError as error:
+            raise FileError(f"cannot write {path}: {reason(error)}") from error
 
     def _make(self, path: Path, size: int) -> None:
         try:
@@ -75,3 +90,31 @@ class OnDisk:
 
 
 Storage = InMemory | OnDisk
+
+
+@contextmanager
+def new_folder(scratch: Path) -> Iterator[Path]:
+    """A folder below ``scratch``, which is gone afterwards.
+
+    What killed processes left there is removed: it may be most of a disk. A process holds a lock as long as it lives.
+    """
+    try:
+        _remove_left_over(scratch)
+        folder = Path(tempfile.mkdtemp(prefix="justjump-", dir=scratch))
+    except OSError as error:
+        raise FileError(f"cannot write to the scratch folder {scratch}: {reason(error)}") from error
+    try:
+        with (folder / "new").open("wb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                (folder / "new").rename(folder / LOCK)  # who sees it finds it locked
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_left_over(scratch: Path) -> None:
+    for path in scratch.glob(f"justjump-*/{LOCK}") if fcntl is not None else ():
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its process lives
+            shutil.rmtree(path.parent, ignore_errors=True)
