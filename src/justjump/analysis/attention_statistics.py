@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from justjump.analysis.attention import AttentionBlock, attended, attention_blocks
+from justjump.analysis.attention import AttentionBlock, attended, attention_blocks, check_dna, checked_layer
 from justjump.nn import NodeClassifier
 from justjump.train import Inputs
 
@@ -61,7 +61,8 @@ def attention_statistics(
     if by == "layer":
         layers = range(1, model.config.layers + 1)
         return [box for t in layers for box in attention_statistics(model, inputs, "all", t)]
-    layer = model.config.layers if layer is None else layer
+    check_dna(model)
+    layer = checked_layer(model, layer)
     counts = Counts.of(model, layer, by, classes)
     for block in attention_blocks(model, inputs, layer):
         counts.add_block(by, block, inputs.labels)

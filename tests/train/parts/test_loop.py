@@ -113,7 +113,8 @@ def test_a_checkpoint_of_another_graph_is_refused(make_parts: Make, tmp_path: Pa
     """Also of the same graph in other parts, whose sums are others."""
     output, part = tmp_path / "run", np.arange(60) % 3
     whole = fit(make_parts(part=part, parts=3), output=output, on_epoch=stop_after_3, **SMALL)
-    (output / "run.json").unlink()  # as if it had been killed
+    for name in ("run.json", "model.safetensors", "split.safetensors"):
+        (output / name).unlink()  # as if it had been killed
     for other in (make_parts(random_graph(seed=1), part, 3), make_parts(part=2 - part, parts=3)):
         with pytest.raises(RunError, match=r"holds an unfinished run with other settings \(the data\): choose another"):
             fit(other, output=output, **SMALL)
