@@ -225,7 +225,7 @@ class Case:
         tally.lost += len(expected.keys() - found.keys())
         tally.left_over += len(found.keys() - expected.keys())
         tally.different += sum(found[name] != expected[name] for name in found.keys() & expected.keys())
-        if (self.place / "scratch").exists():
+        if "{scratch}" in COMMANDS[self.name]:
             tally.left_over += len(list((self.place / "scratch").iterdir()))
         for name in sorted(found.keys() ^ expected.keys()):
             print(f"{self.name}: {name} is {'left over' if name in found else 'lost'}", file=sys.stderr)
