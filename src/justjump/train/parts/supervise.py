@@ -200,5 +200,5 @@ def as_lost(error: RuntimeError, worker: str) -> Lost | None:
     line = first_line(error)
     if "/gloo/" not in line and not re.search("time(d )?out", line, re.IGNORECASE):
         return None
-    what = re.sub(r"^\[[^]]*\] ", "", line).partition(". ")[0]  # without the line of its source, and advice
+    what = re.sub(r"\[/[^]]*\] ", "", line).partition(". ")[0]  # without the line of its source, and advice
     return Lost(f"{worker} lost the others: {what}")

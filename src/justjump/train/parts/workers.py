@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from justjump.data.parts import Parts, open_parts
 from justjump.nn import ModelConfig
@@ -111,7 +112,11 @@ def _group(limit: float) -> Iterator[None]:
     ours = not dist.is_initialized()
     try:
         if ours:
-            dist.init_process_group("gloo", timeout=timedelta(seconds=limit))
+            store, rank, world = next(rendezvous("env://", timeout=timedelta(seconds=limit)))
+            if os.environ.get("GROUP_WORLD_SIZE") == "1":  # workers that torchrun started before left addresses there
+                attempt = f"attempt-{os.environ['TORCHELASTIC_RESTART_COUNT']}"
+                store = dist.PrefixStore(attempt, store)  # type: ignore[attr-defined]
+            dist.init_process_group("gloo", timeout=timedelta(seconds=limit), store=store, rank=rank, world_size=world)
         yield
     except RuntimeError as error:
         name = f"worker {dist.get_rank()}" if dist.is_initialized() else "a worker"
