@@ -40,9 +40,10 @@ class SortedEdges:
         weight = check_weight(edge_weight, self.edge_index.size(1))
         if weight.requires_grad:
             return self.graph._with_weight(weight[self.order])
-        if self.weighted is None or not same_values(self.weighted[0], weight):
-            self.weighted = weight.clone(), self.graph._with_weight(weight[self.order])
-        return self.weighted[1]
+        kept = self.weighted  # another thread may replace it at any moment
+        if kept is None or not same_values(kept[0], weight):
+            kept = self.weighted = weight.clone(), self.graph._with_weight(weight[self.order])
+        return kept[1]
 
 
 # Keyed by the tensor itself, which it does not keep alive. A copy of the values tells whether they have changed, by
