@@ -158,17 +158,18 @@ def parts_step(executor: Executor) -> Any:
 
 def workers(options: argparse.Namespace) -> None:
     """Epochs by one and by two workers with one thread each, in turns; the weights must be the same."""
-    print("| edges | workers | seconds per epoch | MB sent per epoch |\n|---:|---:|---:|---:|")
+    print("| edges | workers | seconds per epoch |\n|---:|---:|---:|")
     for size in options.sizes:
         parts = data.open_parts(make(size, options.folder, options.parts or default_parts(size)))
         found: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(options.repetitions):
             for count, seconds in found.items():
+                torch.set_num_threads(count)  # which the workers share
                 with TemporaryDirectory(dir=options.folder) as output:
                     run = fit(parts, CONFIG, Protocol(max_epochs=2), workers=count, output=output, progress=False)
                     seconds.append(run.seconds / run.epochs)
         for count, seconds in found.items():
-            print(f"| {size * 1_000_000:,} | {count} | {statistics.median(seconds):.2f} | |", flush=True)
+            print(f"| {size * 1_000_000:,} | {count} | {statistics.median(seconds):.2f} |", flush=True)
         print(f"ratio: {statistics.median(found[1]) / statistics.median(found[2]):.2f}")
 
 
