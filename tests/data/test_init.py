@@ -255,7 +255,7 @@ def test_mutated_files(kind: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads in /proc how much memory is taken, which only Linux has")
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_files_in_little_memory(kind: str, tmp_path: Path) -> None:
-    command = [sys.executable, str(Path(__file__)), kind, "1500", str(tmp_path)]
+    command = [sys.executable, str(Path(__file__)), kind, "600", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

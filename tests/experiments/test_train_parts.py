@@ -1,8 +1,6 @@
 """``justjump train`` on a graph in parts."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +97,3 @@ def test_what_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, options:
 def test_the_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app(["train", "--graph", str(folder), "--plan", "--device", "cpu"], standalone_mode=False)
     assert "memory of a worker with --scratch: about " in capsys.readouterr().out
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
-def test_a_killed_command_and_killed_workers_go_on() -> None:
-    """One worker is killed, then the command."""
-    script = Path(__file__).parents[2] / "scripts" / "kill_test.py"
-    command = [sys.executable, str(script), "--kills", "2", "--seed", "29", "--commands", "parts-workers"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -73,7 +73,6 @@ COMPILED = [
     GATConv(8, 2, 4, 2),
     GCNConv(8, 8, 2),
     classifier("dna"),
-    GCN(8, 8, 2, out_channels=3),
 ]
 
 
