@@ -162,12 +162,15 @@ def workers(options: argparse.Namespace) -> None:
     for size in options.sizes:
         parts = data.open_parts(make(size, options.folder, options.parts or default_parts(size)))
         found: dict[int, list[float]] = {1: [], 2: []}
+        weights = set()
         for _ in range(options.repetitions):
             for count, seconds in found.items():
                 torch.set_num_threads(count)  # which the workers share
                 with TemporaryDirectory(dir=options.folder) as output:
                     run = fit(parts, CONFIG, Protocol(max_epochs=2), workers=count, output=output, progress=False)
                     seconds.append(run.seconds / run.epochs)
+                    weights.add((Path(output) / "model.safetensors").read_bytes())
+        assert len(weights) == 1, "the weights differ"
         for count, seconds in found.items():
             print(f"| {size * 1_000_000:,} | {count} | {statistics.median(seconds):.2f} |", flush=True)
         print(f"ratio: {statistics.median(found[1]) / statistics.median(found[2]):.2f}")

@@ -44,6 +44,7 @@ class Executor:
         self._slices: dict[tuple[Chosen, int], Adjacency] = {}
         self._keeps = isinstance(storage, InMemory)
         self._states: list[Tensor] = []
+        self._begun: set[tuple[int, int]] = set()  # representations and parts whose gradients are of this step
         self.boundary = Boundary(parts, self.owned, transport)
 
     def local(self, number: int) -> LocalPart:
@@ -142,6 +143,7 @@ class Executor:
         """The loss, and its gradients in the representations and in the output map."""
         total, read = TreeSum(len(self.parts)), read_by(self.model, self.layers + 1)
         state = self._states[-1]
+        self._begun.clear()
         for number in self.own:
             nodes, labels = chosen.nodes[number], self.local(number).labels
             leaves = [self._rows("h", s, number)[nodes].requires_grad_() for s in read]
@@ -150,11 +152,11 @@ class Executor:
                 logits = self.model.logits(self.model.final(History(leaves)))
             loss = objective.total(logits, labels[nodes]) / count
             loss.backward()  # type: ignore[no-untyped-call]
-            for s in range(self.layers + 1):
-                self._rows("g", s, number).zero_()
             for s, leaf in zip(read, leaves, strict=True):
                 if leaf.grad is not None:
-                    self._rows("g", s, number)[nodes] = leaf.grad
+                    grad = torch.zeros_like(self._rows("g", s, number))
+                    grad[nodes] = leaf.grad
+                    self._add_gradient(s, number, grad)
             self._add(total, number, self.layers + 1, loss.detach())
         self._states.append(torch.get_rng_state())
         return total
@@ -162,14 +164,14 @@ class Executor:
     def _backward_layer(self, t: int, chosen: Chosen) -> TreeSum:
         """Gradients through layer t. Those of h(t-1) are complete then, and go to the owners of the rows."""
         total, read = TreeSum(len(self.parts)), read_by(self.model, t)
-        returning = Returning(self.boundary, partial(self._rows, "g", t - 1))
+        returning = Returning(self.boundary, partial(self._gradient, t - 1))
         for number in self.own:
             local = self.local(number)
             leaves = [self._rows("h", s, number).requires_grad_() for s in read]
             self._backward(self._piece(t, local, leaves, chosen), t, local)
             for s, leaf in zip(read, leaves, strict=True):
                 if leaf.grad is not None:
-                    self._rows("g", s, number).add_(leaf.grad)
+                    self._add_gradient(s, number, leaf.grad)
                 leaf.grad = None
                 leaf.requires_grad_(False)
             returning.send()
@@ -187,7 +189,26 @@ class Executor:
 
     def _backward(self, out: Tensor, t: int, local: LocalPart) -> None:
         if out.requires_grad:  # not that of a part without nodes
-            torch.autograd.backward(out, self._rows("g", t, local.number)[: local.num_nodes])
+            torch.autograd.backward(out, self._gradient(t, local.number)[: local.num_nodes])
+
+    def _gradient(self, s: int, number: int) -> Tensor:
+        """Rows of the gradient of representation s of an own part; zeros if none has come."""
+        rows = self._rows("g", s, number)
+        if (s, number) not in self._begun:
+            self._begun.add((s, number))
+            rows.zero_()
+        return rows
+
+    def _add_gradient(self, s: int, number: int, grad: Tensor) -> None:
+        """Add rows to a gradient. They may be changed."""
+        rows = self._rows("g", s, number)
+        if (s, number) in self._begun:
+            if self._keeps:
+                rows.add_(grad)
+                return
+            grad.add_(rows)  # a file costs less to be written anew than to be changed page by page
+        self._begun.add((s, number))
+        self.storage.write(f"g{s}-{number}", 0, grad)
 
     def _add(self, total: TreeSum, number: int, t: int, *values: Tensor) -> None:
         found = [*(value[None] for value in values), *take_gradients(parameters_of(self.model, t))]
