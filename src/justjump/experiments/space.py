@@ -19,6 +19,7 @@ HEADS = (8, 16)
 GROUPS = (1, 8, 16)
 JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
+ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
 
 
@@ -54,6 +55,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
         dropout=rate("dropout", 0.2, 0.8, step=0.1),
         input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
+        attention=choice("attention", ATTENTION) if kind == "dna" else "learned",
         attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if attends else 0.8,
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
     )
