@@ -45,19 +45,8 @@ def test_an_unknown_reading_is_refused_before_anything_is_written(tmp_path: Path
 
 @pytest.mark.slow
 def test_results_of_readings_do_not_mix(tmp_path: Path) -> None:
-    command = [
-        "reproduce",
-        "--dataset",
-        "cora",
-        "--model",
-        "gcn-none",
-        "--splits",
-        "1",
-        "--jobs",
-        "1",
-        "--store",
-        str(tmp_path),
-    ]
+    cell = ["--dataset", "cora", "--model", "gcn-none", "--splits", "1"]
+    command = ["reproduce", *cell, "--jobs", "1", "--store", str(tmp_path)]
     justjump(*command)
     other = justjump(*command, "--reading", "example")
     assert "1 job, 0 done before" in other.stderr

@@ -16,21 +16,8 @@ from justjump.train import Protocol
 
 @pytest.mark.slow
 def test_search_is_repeatable_and_ends_with_a_command(tmp_path: Path) -> None:
-    asked = (
-        "sweep",
-        "--dataset",
-        "cora",
-        "--model",
-        "gcn",
-        "--search",
-        "2",
-        "--splits",
-        "1",
-        "--store",
-        tmp_path,
-        "--jobs",
-        "1",
-    )
+    network = ("--model", "gcn", "--search", "2", "--splits", "1")
+    asked = ("sweep", "--dataset", "cora", *network, "--store", tmp_path, "--jobs", "1")
     first = justjump(*asked)
     again = justjump(*asked)
     assert first.stdout == again.stdout
@@ -46,7 +33,10 @@ def test_search_is_repeatable_and_ends_with_a_command(tmp_path: Path) -> None:
 def test_the_best_of_a_round_go_on(tmp_path: Path) -> None:
     """Nine networks on one split, three of them on two, the best of these on three: 9 + 3 + 1 runs."""
     protocol = Protocol(max_epochs=2)
-    race = Search.start(GraphSpec("cora"), "all", 3, Setting(tmp_path, 1), protocol, 0)
+    (tmp_path / "graph").mkdir()
+    (tmp_path / "graph" / "nodes.csv").write_text("id,label,x\n" + "".join(f"{i},{i % 3},{i % 3}\n" for i in range(60)))
+    (tmp_path / "graph" / "edges.csv").write_text("source,target\n" + "".join(f"{i},{i // 2}\n" for i in range(60)))
+    race = Search.start(GraphSpec(path=str(tmp_path / "graph")), "all", 3, Setting(tmp_path, 1), protocol, 0)
     with Store(tmp_path / STORE_FILE) as store:
         race.round(ROUND, store)
         assert len(store) == 9 + 3 + 1

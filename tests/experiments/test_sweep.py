@@ -17,19 +17,8 @@ from justjump.train import Protocol
 
 @pytest.mark.slow
 def test_shards_cover_all_once_and_merge(tmp_path: Path) -> None:
-    asked = (
-        "sweep",
-        "--dataset",
-        "cora",
-        "--model",
-        "gcn-none",
-        "--grid",
-        tmp_path / "grid.json",
-        "--splits",
-        "2",
-        "--jobs",
-        "1",
-    )
+    grid = ("--model", "gcn-none", "--grid", tmp_path / "grid.json", "--splits", "2")
+    asked = ("sweep", "--dataset", "cora", *grid, "--jobs", "1")
     (tmp_path / "grid.json").write_text('{"hidden": [16, 32], "layers": [1], "groups": [1], "max_epochs": [2]}')
     for part in (1, 2):
         done = justjump(*asked, "--shard", f"{part}/2", "--store", tmp_path / f"part-{part}")
