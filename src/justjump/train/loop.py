@@ -28,7 +28,7 @@ from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
 from justjump.train.resume import finished_run
-from justjump.train.run import Run, settings
+from justjump.train.run import Run, facts_of, settings
 from justjump.train.show import EpochBar
 from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
 from justjump.train.stopping import is_stuck
@@ -148,25 +148,15 @@ def fit(
     done = state.progress
     run = Run(
         model=model,
-        graph_name=graph.name,
-        class_names=graph.class_names,
         feature_names=graph.feature_names,
         preprocessing=preprocessing,
         protocol=protocol,
         seed=seed,
         data_hash=digest,
-        split_sizes=(len(split.train), len(split.val), len(split.test)),
         finished=finished,
-        epochs=done.epoch,
-        best_epoch=done.best_epoch,
-        val_loss=done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
-        seconds=done.seconds,
-        task=graph.task,
         stuck=is_stuck(done, constant_loss),
         objective=objective,
-        split=split,
-        whole_graphs=graph.batch is not None,
-        label_columns=graph.label_columns,
+        **facts_of(graph, split, done),
         **found,
     )
     if folder is not None:

@@ -29,6 +29,7 @@ from justjump.train.protocol import Protocol
 from justjump.train.saved import DIGESTS, REMEDY, RUN_FILE
 
 if TYPE_CHECKING:
+    from justjump.train.checkpoint import Progress
     from justjump.train.parts.predictions import Predictions
 
 _NOT_JSON = ("model", "protocol", "preprocessing", "objective", "split")
@@ -285,6 +286,23 @@ def saved_settings(values: dict[str, Any]) -> dict[str, Any]:
     found["config"] |= values["config"]
     found["protocol"] |= restored(Protocol, values["protocol"])
     return found
+
+
+def facts_of(graph: Graph, split: Split, done: Progress) -> dict[str, Any]:
+    """The fields of a run that follow from its graph, its split and its epochs."""
+    return {
+        "graph_name": graph.name,
+        "class_names": graph.class_names,
+        "task": graph.task,
+        "whole_graphs": graph.batch is not None,
+        "label_columns": graph.label_columns,
+        "split": split,
+        "split_sizes": (len(split.train), len(split.val), len(split.test)),
+        "epochs": done.epoch,
+        "best_epoch": done.best_epoch,
+        "val_loss": done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
+        "seconds": done.seconds,
+    }
 
 
 def find_run(folder: Path) -> Run:

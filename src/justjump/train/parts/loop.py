@@ -31,7 +31,7 @@ from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
 from justjump.train.resume import finished_run
-from justjump.train.run import Run, settings
+from justjump.train.run import Run, facts_of, settings
 from justjump.train.show import EpochBar, shown_bytes
 from justjump.train.start import check_learnable, default_split
 from justjump.train.stopping import is_stuck
@@ -106,8 +106,19 @@ def train_as_worker(
     for note in found["notes"] if finished and leads else ():
         warn(note, TrainingWarning)
     found["notes"] = (*odd, *found["notes"])
-    run = _run(model, graph, parts, protocol, seed, wanted["data_hash"], split, finished, state.progress, found)
-    run.objective, run.stuck = objective, is_stuck(state.progress, constant_loss)
+    run = Run(
+        model=model,
+        feature_names=preprocessing.names,
+        preprocessing=preprocessing,
+        protocol=protocol,
+        seed=seed,
+        data_hash=wanted["data_hash"],
+        finished=finished,
+        stuck=is_stuck(state.progress, constant_loss),
+        objective=objective,
+        **facts_of(graph, split, state.progress),
+        **found,
+    )
     if output is not None and leads:
         run.save(output)
         if finished:
@@ -175,39 +186,3 @@ def _step(executor: Executor, state: State, train: Chosen, objective: Objective,
         return loss
 
     return step
-
-
-def _run(
-    model: NodeClassifier,
-    graph: Graph,
-    parts: Parts,
-    protocol: Protocol,
-    seed: int,
-    digest: str,
-    split: Split,
-    finished: bool,
-    done: Progress,
-    found: dict[str, Any],
-) -> Run:
-    preprocessing = parts.manifest.preprocessing
-    return Run(
-        model=model,
-        graph_name=graph.name,
-        class_names=graph.class_names,
-        feature_names=preprocessing.names,
-        preprocessing=preprocessing,
-        protocol=protocol,
-        seed=seed,
-        data_hash=digest,
-        split_sizes=(len(split.train), len(split.val), len(split.test)),
-        finished=finished,
-        epochs=done.epoch,
-        best_epoch=done.best_epoch,
-        val_loss=done.val_loss[done.best_epoch - 1] if done.best_epoch else None,
-        seconds=done.seconds,
-        task=graph.task,
-        split=split,
-        whole_graphs=False,
-        label_columns=graph.label_columns,
-        **found,
-    )
