@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # The environment variable, unlike the option, also reaches the build of a package.
-PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles what is imported; pip would compile all that is installed, which takes longer.
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Whether pip compares what it installs with the hashes in locks. HASHES=off is for an index that serves other files of
 # the same versions; then constraints.txt alone chooses.
 HASHES ?= on
@@ -28,7 +29,7 @@ check: lint  ## lint and the tests that together take less than a minute
 	@$(BIN)/python -m pytest -n 2 -q -m "not slow"
 
 test: lint  ## lint and the whole test suite
-	@$(BIN)/python -m pytest -n 2 -q
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv
 
