@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from justjump.estimator import DNAClassifier, DNARegressor
     from justjump.nn import DNAConv, ModelConfig, NodeClassifier
     from justjump.ops import Adjacency
+    from justjump.options import recommended
     from justjump.train import Protocol, Run, fit
 
     __version__: str
@@ -28,6 +29,7 @@ __all__ = [
     "fit",
     "load",
     "read_graph",
+    "recommended",
 ]
 
 _lazy = lazy_names(
@@ -37,6 +39,7 @@ _lazy = lazy_names(
         "estimator": ["DNAClassifier", "DNARegressor"],
         "nn": ["DNAConv", "ModelConfig", "NodeClassifier"],
         "ops": ["Adjacency"],
+        "options": ["recommended"],
         "train": ["Protocol", "Run", "fit"],
     },
 )

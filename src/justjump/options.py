@@ -19,6 +19,7 @@ def option(
     default: T,
     help: str,
     *,
+    recommended: T | None = None,
     in_commands: bool = True,
     later: bool = False,
     formerly: tuple[str, dict[Any, Any]] | None = None,
@@ -26,14 +27,31 @@ def option(
     """A field of a dataclass with a sentence about it.
 
     Args:
-        default: its value where none is given
+        default: the paper's value
         help: one sentence
+        recommended: the value for users' graphs, where it is another; see :func:`recommended`
         in_commands: whether commands offer it
         later: whether it joined after results were stored; see :func:`described`
         formerly: the name of the option that it replaces, and the old value for each new one that has one
     """
-    metadata = {"help": help, "in_commands": in_commands, "later": later, "formerly": formerly}
+    metadata = {
+        "help": help,
+        "recommended": default if recommended is None else recommended,
+        "in_commands": in_commands,
+        "later": later,
+        "formerly": formerly,
+    }
     return field(default=default, metadata=metadata)
+
+
+def recommended(kind: type[T], **options: Any) -> T:
+    """What a user gets who names nothing but ``options``: the values that are best over many kinds of graphs.
+
+    >>> from justjump.nn import ModelConfig
+    >>> recommended(ModelConfig, layers=2).jump, ModelConfig(layers=2).jump
+    ('concat', 'none')
+    """
+    return kind(**{one.name: one.metadata["recommended"] for one in fields(kind)} | options)  # type: ignore[arg-type]
 
 
 def described(options: Any) -> dict[str, Any]:
@@ -90,7 +108,7 @@ def changed(values: T, options: dict[str, Any], *kinds: Any) -> T:
 
 
 def given(name: str, value: Any, kind: type[T]) -> T:
-    """The value of an argument, or the defaults if it is None; TypeError if it is something else.
+    """The value of an argument, or what is recommended if it is None; TypeError if it is something else.
 
     >>> from justjump.nn import ModelConfig
     >>> given("config", 2, ModelConfig)
@@ -98,7 +116,7 @@ def given(name: str, value: Any, kind: type[T]) -> T:
     TypeError: config is of type int, expected a ModelConfig: make one, or pass its options by their names
     """
     if value is None:
-        return kind()
+        return recommended(kind)
     if isinstance(value, kind):
         return value
     what = f"{name} is of type {type(value).__name__}, expected a {kind.__name__}"

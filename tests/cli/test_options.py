@@ -8,7 +8,7 @@ import typer
 from justjump.cli import options
 from justjump.cli.app import app
 from justjump.nn import ModelConfig
-from justjump.options import command_options
+from justjump.options import command_options, recommended
 from justjump.train import Protocol
 
 
@@ -19,10 +19,10 @@ def train() -> Any:
 
 
 @pytest.mark.parametrize("kind", [ModelConfig, Protocol])
-def test_train_offers_every_option_with_its_default_and_help(train: Any, kind: type) -> None:
+def test_train_offers_every_option_with_what_is_recommended_and_its_help(train: Any, kind: type) -> None:
     offered = {parameter.name: parameter for parameter in train.params}
     for option in command_options(kind):
-        assert offered[option.name].default == option.default
+        assert offered[option.name].default == getattr(recommended(kind), option.name)
         assert offered[option.name].help == option.metadata["help"]
 
 

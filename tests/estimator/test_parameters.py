@@ -7,14 +7,15 @@ import pytest
 
 from justjump.estimator import DNAClassifier, DNARegressor
 from justjump.nn import ModelConfig
+from justjump.options import recommended
 from justjump.train import Protocol
 
 
-def test_parameters_and_defaults_are_those_of_config_and_protocol() -> None:
+def test_parameters_have_the_recommended_values_as_defaults() -> None:
     defaults = {name: p.default for name, p in inspect.signature(DNAClassifier).parameters.items()}
     assert defaults.pop("random_state") == 0
     assert defaults.pop("fractions") is None
-    options = {**vars(ModelConfig()), **vars(Protocol())}
+    options = {**vars(recommended(ModelConfig)), **vars(recommended(Protocol))}
     del options["fractions"]
     assert defaults == options
 

@@ -325,7 +325,7 @@ def test_scaled_start() -> None:
     net = NodeClassifier(ModelConfig("dna", 2, 64, 8, 16, start="scaled"), FEATURES, CLASSES)
     for _ in range(2):
         for name, value in net.convs.state_dict().items():
-            bound = {"lin_q": 0.5, "lin_k": 0.5, "lin_v": 1.5**0.5}[name.split(".")[2]]  # blocks of four channels
+            bound = {"lin_q": 0.5, "lin_k": 0.5, "lin_v": 6**0.5}[name.split(".")[2]]  # blocks of four channels
             bound = 0 if name.endswith("bias") else bound
             assert 0.9 * bound <= value.abs().max() <= bound, name
         net.reset_parameters()

@@ -160,12 +160,15 @@ def test_a_guess_among_classes_is_said_to_be_one() -> None:
     assert "hardly better than a guess" in note
 
 
+PAPERS: dict[str, Any] = {"jump": "concat", "attention_dropout": 0.8, "start": "paper"}  # a start that learns late
+
+
 def test_notes_do_not_advise_what_is_set() -> None:
     graph = made_graph("multiclass", unknown=0)
     rare = np.where(np.arange(graph.num_nodes) % 20 == 0, 1, 0)
     graph = replace(graph, labels=rare, class_names=("often", "seldom"), features=np.ones((graph.num_nodes, 2)))
     with pytest.warns(TrainingWarning) as seen:
-        run = fit(graph, **SMALL, max_epochs=5, class_weight="balanced", watch="balanced_accuracy", jump="concat")
+        run = fit(graph, **SMALL, max_epochs=5, class_weight="balanced", watch="balanced_accuracy", **PAPERS)
     (note,) = {str(one.message) for one in seen}
     assert run.notes == (note,)
     assert "try a lower attention_dropout than 0.8, more epochs than max_epochs=5 or another learning_rate" in note

@@ -44,13 +44,14 @@ def _options(kind: Any, group: str) -> list[inspect.Parameter]:
     types = get_type_hints(kind)
     parameters = []
     for one in command_options(kind):
+        default = one.metadata["recommended"]
         # A flag that is off by default gets no --no- form, which would do nothing.
-        names = [f"--{one.name.replace('_', '-')}"] if one.default is False else []
+        names = [f"--{one.name.replace('_', '-')}"] if default is False else []
         shown: dict[str, Any] = {"help": one.metadata["help"], "rich_help_panel": group}
         annotation = types[one.name]
         if annotation == tuple[int, ...] | None:
             annotation, shown = str | None, shown | {"parser": _whole_numbers, "metavar": "INTEGERS"}
-        settings = typer.Option(one.default, *names, **shown)
+        settings = typer.Option(default, *names, **shown)
         keyword_only = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(one.name, keyword_only, default=settings, annotation=annotation))
     return parameters

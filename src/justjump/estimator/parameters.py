@@ -30,7 +30,7 @@ def with_parameters(*, without: Iterable[str] = ()) -> Callable[[type[T]], type[
     """Decorate an estimator: its ``__init__`` takes all options but some, and its docstring tells what they are."""
     kept = [name for kind in (ModelConfig, Protocol) for name in helps(kind) if name not in set(without)]
     order = [*BY_POSITION, *(name for name in kept if name not in BY_POSITION)]
-    defaults = {one.name: one.default for kind in (ModelConfig, Protocol) for one in fields(kind)}
+    defaults = {one.name: one.metadata["recommended"] for kind in (ModelConfig, Protocol) for one in fields(kind)}
     types = {**get_type_hints(ModelConfig), **get_type_hints(Protocol)}
     texts = {**helps(ModelConfig), **helps(Protocol)}
     defaults["fractions"], texts["fractions"] = None, FRACTIONS_HELP

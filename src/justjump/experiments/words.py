@@ -32,13 +32,18 @@ def percent(mean: float, std: float | None) -> str:
     return f"{mean:.2f}" + ("" if std is None else f" +- {std:.2f}")
 
 
+# Options that have no effect on a kind of layer.
+OF_OTHERS: dict[str, set[str]] = {"dna": set(), "gat": {"start"}, "gcn": {"heads", "attention_dropout", "start"}}
+
+
 def unusual(config: ModelConfig, protocol: Protocol) -> dict[str, Any]:
     """Options that differ from the defaults and that neither a row of Table 1 nor the notation shows.
 
     >>> unusual(ModelConfig("gcn", layers=1, jump="pool"), Protocol(patience=20))
     {'patience': 20}
     """
-    shown = {"model", "layers", "hidden", "groups", "heads"} | ({"jump"} if config.model != "dna" else set())
+    shown = {"model", "layers", "hidden", "groups", "heads"} | OF_OTHERS[config.model]
+    shown |= {"jump"} if config.model != "dna" else set()
     usual = {**asdict(ModelConfig()), **asdict(Protocol())}
     options = {**asdict(config), **asdict(protocol)}
     return {name: value for name, value in options.items() if name not in shown and value != usual[name]}
@@ -84,19 +89,19 @@ def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
 def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
     """The command line that trains a network on the first splits and saves it.
 
-    >>> train_command(GraphSpec("cora"), ModelConfig(layers=2), Protocol(), 3)
-    'justjump train --dataset cora --model dna --layers 2 --splits 3 --output runs/cora-dna-2-128-16-8'
+    >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --splits")[0]
+    'justjump train --dataset cora --model gcn --layers 2 --jump none --patience 10'
     """
     words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
     words += ["--data-dir", spec.data_dir] if spec.data_dir else []
     words += ["--directed"] if spec.directed else []
     words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
-    left_out = {"model"} | ({"heads"} if config.model == "gcn" else set())
+    left_out = {"model"} | OF_OTHERS[config.model]
     for settings in (config, protocol):
         for field in command_options(settings):
             value: Any = getattr(settings, field.name)
-            if field.name in left_out or value == field.default:
+            if field.name in left_out or value == field.metadata["recommended"]:
                 continue
             name = field.name.replace("_", "-")
             if isinstance(value, bool):

@@ -25,7 +25,10 @@ Projection = Literal["glorot", "whole", "linear", "uniform"]
 @documented
 @dataclass(frozen=True)
 class ModelConfig:
-    """One network of the paper.
+    """A network; the defaults are the paper's.
+
+    :func:`~justjump.train.fit`, ``justjump train`` and the estimators take :func:`~justjump.options.recommended` values
+    instead, which are better on graphs that differ from the paper's.
 
     Layers are counted from 1 to T. The projected features are h(0), and the output of layer t is h(t).
 
@@ -35,11 +38,11 @@ class ModelConfig:
     """
 
     model: Model = option("dna", "Kind of layer.")
-    layers: int = option(4, "Number of graph layers T.")
+    layers: int = option(4, "Number of graph layers T.", recommended=3)
     hidden: int = option(128, "Size d of every representation.")
     heads: int = option(8, "Number of attention heads (dna, gat).")
     groups: int = option(16, "Number of groups of the projections.")
-    jump: Jump = option("none", "Jumping knowledge over all representations.")
+    jump: Jump = option("none", "Jumping knowledge over all representations.", recommended="concat")
     jump_input: bool = option(True, "Jumping knowledge takes the projected features h(0), too.")
     update: Update = option(
         "none",
@@ -48,7 +51,7 @@ class ModelConfig:
     )
     dropout: float = option(0.5, "Dropout before and after the graph layers.")
     input_dropout: float = option(0.5, "Dropout on the input features.")
-    attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).")
+    attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.5)
     window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
     readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
@@ -74,8 +77,9 @@ class ModelConfig:
     drop_edge: float = option(0.0, "Share of the edges that is left out in each step of training.", later=True)
     start: Start = option(
         "paper",
-        "Initialisation of the layers: as in the paper, or without biases and with values scaled so that the sums of "
-        "deep networks neither vanish nor drown in biases (dna).",
+        "Initialisation of the layers: as in the paper, or without biases and with values scaled so that sums over "
+        "neighbours are as large as what is summed (dna).",
+        recommended="scaled",
         later=True,
     )
     softmax: Softmax = option(
@@ -112,9 +116,8 @@ class ModelConfig:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
         if not 0 <= self.identity < math.inf:
             raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
-        for name in ("attention", "start"):
-            if self.model != "dna" and getattr(self, name) != self.__dataclass_fields__[name].default:
-                raise ValueError(f"{name}={getattr(self, name)!r} needs model='dna', not {self.model!r}")
+        if self.model != "dna" and self.attention != "learned":
+            raise ValueError(f"attention={self.attention!r} needs model='dna', not {self.model!r}")
         for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout", "drop_edge"):
             dropout_threshold(getattr(self, name), name)
 

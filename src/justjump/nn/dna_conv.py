@@ -84,7 +84,9 @@ class MultiHead(nn.Module):
             for lin in (self.lin_q, self.lin_k, self.lin_v):
                 if lin.bias is not None:
                     nn.init.zeros_(lin.bias)
-            bound = math.sqrt(6 / self.lin_v.weight.size(1))  # of He et al., 2015, for the ReLU that follows
+            # He et al., 2015, for the ReLU that follows. Twice as much, since equal scores refuse half of the first
+            # representation: sums that are small beside h(0) learn late, or never where jumping knowledge has h(0).
+            bound = 2 * math.sqrt(6 / self.lin_v.weight.size(1))
             nn.init.uniform_(self.lin_v.weight, -bound, bound)
         if self.attention in ("equal", "steps"):
             for parameter in asking:

@@ -56,8 +56,8 @@ def fit(
     Args:
         graph: a :class:`~justjump.data.Graph`, a PyG ``Data``, a graph in parts (:class:`~justjump.data.Parts`),
             or for whole graphs a list of them or a PyG dataset
-        config: which network; the paper's DNA with g=16 by default
-        protocol: how it is trained
+        config: which network; ``recommended(ModelConfig)`` by default. ``ModelConfig()`` is the paper's
+        protocol: how it is trained; ``recommended(Protocol)`` by default
         split: training, validation and test nodes; by default the graph's own masks, else a random split
         seed: seed of the split, the initialisation and dropout; the same seed gives the same run bit for bit
         output: folder to save the run in; a run that was stopped there goes on where it stopped, and a finished run

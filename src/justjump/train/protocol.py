@@ -46,7 +46,9 @@ class Protocol:
     learning_rate: float = option(0.005, "Learning rate of Adam.")
     weight_decay: float = option(0.0005, "L2 penalty on the parameters, shared by the steps of an epoch.")
     decay: Decay = option("all", "Whether the penalty applies to all parameters, or to weights but not biases.")
-    patience: int = option(10, "Number of epochs without a better validation value after which training stops.")
+    patience: int = option(
+        10, "Number of epochs without a better validation value after which training stops.", recommended=50
+    )
     watch: Watch = option("loss", "Validation value that patience watches.")
     patience_start: int = option(0, "Epoch from which patience counts.")
     max_epochs: int = option(1000, "Largest number of epochs.")
