@@ -90,6 +90,9 @@ class Turns:
     def any(self, flag: bool) -> bool:
         return any(self._swap(flag))
 
+    def meet(self) -> None:
+        self._swap(None)
+
 
 class Shared:
     def __init__(self, world: int) -> None:

@@ -33,11 +33,12 @@ def test_rows_go_to_their_readers_and_gradients_back(make_parts: Make, world: in
             rows[p] = torch.full((parts[p].num_nodes + parts[p].num_halo, 2), -1.0)
             rows[p][: parts[p].num_nodes] = torch.arange(parts[p].begin, parts[p].end)[:, None].float()
 
-        def write(p: int, first: int, values: torch.Tensor) -> None:
+        def fill(p: int, first: int, source: torch.Tensor, chosen: torch.Tensor | None) -> None:
             assert first >= parts[p].num_nodes
+            values = source if chosen is None else source[chosen]
             rows[p][first : first + len(values)] = values
 
-        filling = Filling(boundary, rows.__getitem__, write)
+        filling = Filling(boundary, rows.__getitem__, fill)
         for _ in boundary.own:
             filling.send()
         filling.finish()

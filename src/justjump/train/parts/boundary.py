@@ -12,7 +12,8 @@ from justjump.data.parts import Parts
 from justjump.train.parts.transport import Transport
 
 Rows = Callable[[int], Tensor]  # rows(p) is [n + h, d] of own part p
-Write = Callable[[int, int, Tensor], None]  # write(p, first, values) replaces rows of own part p from number first on
+Fill = Callable[[int, int, Tensor, Tensor | None], None]
+# fill(p, first, source, chosen) replaces rows of own part p from number first on, by chosen rows or by all of the source
 Picked = Callable[[int, int], "Tensor | slice"]  # rows of an own part that concern another part
 Arrived = Callable[[], dict[tuple[int, int], Tensor]]  # waits for what parts of other workers have for own parts
 
@@ -33,29 +34,42 @@ class Boundary:
     """What the parts of one worker send and receive.
 
     Workers send in turns, in each turn the rows of one own part: they travel while the next part is computed. A worker
-    with fewer parts than another one has empty turns at the end.
+    with fewer parts than another one has empty turns at the end. To workers that are reached nothing is sent: they meet
+    when all have computed their parts, and read the rows of each other where they are.
 
     Args:
         parts: of the graph
         owned: the parts of each worker
         transport: to the other workers
+        reached: for each worker, those whose rows it reads where they are; by default none
     """
 
-    def __init__(self, parts: Parts, owned: Sequence[range], transport: Transport) -> None:
+    def __init__(
+        self, parts: Parts, owned: Sequence[range], transport: Transport, reached: Sequence[frozenset[int]] = ()
+    ) -> None:
         self.owned, self.transport = owned, transport
         self.own = owned[transport.rank]
         self.turns = max(map(len, owned))
-        self._parts = {number: parts[number] for number in self.own}  # with small arrays alone
+        reached = reached or [frozenset()] * len(owned)
+        self._reached = reached[transport.rank]
+        self.seen = [part for worker in sorted(self._reached) for part in owned[worker]]
+        self._meets, self._sends = any(reached), any(len(those) + 1 < len(owned) for those in reached)
+        self._parts = {number: parts[number] for number in (*self.own, *self.seen)}  # with small arrays alone
 
     def sends(self, mine: int, other: int) -> Tensor:
-        """Local numbers of the nodes of an own part that another part reads."""
+        """Local numbers of the nodes of an own part, or of one that is seen, that another part reads."""
         return torch.from_numpy(self._parts[mine].send_to(other))
 
     def receives(self, mine: int, other: int) -> slice:
-        """Local numbers of the nodes of another part that an own part reads."""
+        """Local numbers of the nodes of another part that an own part reads, or one that is seen."""
         part = self._parts[mine]
         rows = part.receive_from(other)
         return slice(part.num_nodes + rows.start, part.num_nodes + rows.stop)
+
+    def meet(self) -> None:
+        """Wait for all workers, if some of them read rows of each other: what was written before is there."""
+        if self._meets:
+            self.transport.meet()
 
     def exchange(self, turn: int, rows: Rows, pick: Picked, place: Picked) -> Arrived:
         """Begin a turn, in which one part of each worker sends to all parts of the others.
@@ -71,9 +85,14 @@ class Boundary:
         senders = [own[turn] if turn < len(own) else None for own in self.owned]
         sender = senders[self.transport.rank]
         sent = rows(self.own[0] if sender is None else sender)
+        if sender is not None:  # what is read where it is counts as sent
+            read = sum(_length(pick(sender, part)) for part in self.seen)
+            self.transport.bytes_sent += read * sent.size(1) * sent.itemsize
+        if not self._sends:
+            return dict
         outgoing, pairs = [], []
         for worker, theirs in enumerate(self.owned):
-            here = worker == self.transport.rank
+            here = worker == self.transport.rank or worker in self._reached
             picked = [] if here or sender is None else [sent[pick(sender, other)] for other in theirs]
             outgoing.append(torch.cat([sent[:0], *picked]))
             other = None if here else senders[worker]
@@ -96,11 +115,12 @@ class Filling:
 
     Args:
         boundary: of the own parts
-        rows, write: of own parts
+        rows: of own parts, and of those that are seen
+        fill: of own parts
     """
 
-    def __init__(self, boundary: Boundary, rows: Rows, write: Write) -> None:
-        self.boundary, self.rows, self.write = boundary, rows, write
+    def __init__(self, boundary: Boundary, rows: Rows, fill: Fill) -> None:
+        self.boundary, self.rows, self.fill = boundary, rows, fill
         self._turn = 0
         self._arrived: Arrived = dict
 
@@ -108,17 +128,16 @@ class Filling:
         """The rows of the next own part are computed."""
         mine = self.boundary.own[self._turn]
         self._begin()
-        # The part is opened once: a page of a file costs time whenever it is first touched.
-        nodes = [self.boundary.sends(mine, other) for other in self.boundary.own]
-        values = self.rows(mine)[torch.cat(nodes)]
-        for other, found in zip(self.boundary.own, torch.split(values, list(map(len, nodes))), strict=True):
-            self._write(other, mine, found)
+        self._read(mine)
 
     def finish(self) -> None:
         """Wait for the rows of all other parts."""
         while self._turn < self.boundary.turns:
             self._begin()
         self._take()
+        self.boundary.meet()
+        for other in self.boundary.seen:
+            self._read(other)
 
     def _begin(self) -> None:
         self._take()  # so that rows of one turn alone wait in memory
@@ -127,11 +146,16 @@ class Filling:
 
     def _take(self) -> None:
         for (other, mine), values in self._arrived().items():
-            self._write(mine, other, values)
+            if len(values):
+                self.fill(mine, self.boundary.receives(mine, other).start, values, None)
 
-    def _write(self, mine: int, other: int, values: Tensor) -> None:
-        if len(values):
-            self.write(mine, self.boundary.receives(mine, other).start, values)
+    def _read(self, other: int) -> None:
+        """Rows of one part, which are at hand, for all own parts."""
+        source = self.rows(other)  # opened once: a page of a file costs time whenever it is first touched
+        for mine in self.boundary.own:
+            nodes = self.boundary.sends(other, mine)
+            if len(nodes):
+                self.fill(mine, self.boundary.receives(mine, other).start, source, nodes)
 
 
 class Returning:
@@ -139,7 +163,7 @@ class Returning:
 
     Args:
         boundary: of the own parts
-        grads: of own parts
+        grads: of own parts, and of those that are seen
     """
 
     def __init__(self, boundary: Boundary, grads: Rows) -> None:
@@ -157,12 +181,14 @@ class Returning:
         while len(self._arrived) < boundary.turns:
             self.send()
         received = {pair: found for arrived in self._arrived for pair, found in arrived().items()}
+        boundary.meet()
+        at_hand = {*boundary.own, *boundary.seen}
         for mine in boundary.own:
             into = self.grads(mine)
             for other in range(boundary.owned[-1].stop):
                 nodes = boundary.sends(mine, other)
                 if len(nodes):
-                    here = other in boundary.own
+                    here = other in at_hand
                     found = self.grads(other)[boundary.receives(other, mine)] if here else received[other, mine]
                     into.index_add_(0, nodes, found)
 

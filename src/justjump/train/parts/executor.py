@@ -17,6 +17,7 @@ from justjump.train.parts.boundary import Boundary, Filling, Returning, dealt
 from justjump.train.parts.local import LocalPart
 from justjump.train.parts.nodes import Chosen
 from justjump.train.parts.pieces import parameters_of, read_by, take_gradients, takes_weights
+from justjump.train.parts.sharing import Sizes, share
 from justjump.train.parts.storage import InMemory, Storage
 from justjump.train.parts.transport import Transport
 from justjump.train.parts.tree import TreeSum, joined, tree_nodes
@@ -45,7 +46,8 @@ class Executor:
         self._keeps = isinstance(storage, InMemory)
         self._states: list[Tensor] = []
         self._begun: set[tuple[int, int]] = set()  # representations and parts whose gradients are of this step
-        self.boundary = Boundary(parts, self.owned, transport)
+        reached = share(storage, transport, self._sizes()) if isinstance(storage, InMemory) else ()
+        self.boundary = Boundary(parts, self.owned, transport, reached)
 
     def local(self, number: int) -> LocalPart:
         """An own part. Where rows are on disk, only the one at hand stays in memory."""
@@ -92,31 +94,46 @@ class Executor:
             yield self.model.logits(self.model.final(History(rows)))
 
     def _rows(self, kind: str, s: int, number: int) -> Tensor:
-        """``[n + h, d]`` of representation s of an own part; of the last one, which no part reads, ``[n, d]``."""
+        """``[n + h, d]`` of representation s of a part; of the last one, which no part reads, ``[n, d]``."""
+        return self.storage.rows(f"{kind}{s}-{number}", self._count(s, number), self.channels)
+
+    def _count(self, s: int, number: int) -> int:
         sizes = self.parts.manifest.parts[number].sizes
-        count = sizes.nodes if s == self.layers else sizes.nodes + sizes.halo
-        return self.storage.rows(f"{kind}{s}-{number}", count, self.channels)
+        return sizes.nodes if s == self.layers else sizes.nodes + sizes.halo
+
+    def _sizes(self) -> list[Sizes]:
+        """What other workers read of each worker: the representations of its parts, and their gradients."""
+        steps = [(kind, s) for kind in "hg" for s in range(self.layers)]
+        return [
+            {f"{kind}{s}-{p}": (self._count(s, p), self.channels) for p in own for kind, s in steps}
+            for own in self.owned
+        ]
 
     @torch.no_grad()
     def _forward(self, chosen: Chosen) -> None:
         """Compute all representations of the own parts; the last one is right for the chosen nodes alone."""
         self._states = []
+        self.boundary.meet()  # nobody reads rows of the pass before any more
         for t in range(self.layers + 1):
             filling = Filling(self.boundary, partial(self._rows, "h", t), partial(self._write, t))
             self._states.append(torch.get_rng_state())
             for number in self.own:
                 local = self.local(number)
                 history = [self._rows("h", s, number) for s in read_by(self.model, t)] if t else []
-                self._write(t, number, 0, self._piece(t, local, history, chosen))
+                self._write(t, number, 0, self._piece(t, local, history, chosen), None)
                 if t < self.layers:
                     filling.send()
             if t < self.layers:
                 filling.finish()
         self._states.append(torch.get_rng_state())
 
-    def _write(self, s: int, number: int, first: int, values: Tensor) -> None:
+    def _write(self, s: int, number: int, first: int, source: Tensor, chosen: Tensor | None) -> None:
+        """Replace rows of representation s from number ``first`` on, by chosen rows of a tensor or by all."""
         self._rows("h", s, number)  # a file that is made when it is first asked for
-        self.storage.write(f"h{s}-{number}", first, values)
+        if chosen is None:
+            self.storage.write(f"h{s}-{number}", first, source)
+        else:
+            self.storage.fill(f"h{s}-{number}", first, source, chosen)
 
     def _piece(self, t: int, local: LocalPart, history: list[Tensor], chosen: Chosen | None) -> Tensor:
         """h(t) of a part. ``[n, d]``"""
@@ -192,9 +209,9 @@ class Executor:
             torch.autograd.backward(out, self._gradient(t, local.number)[: local.num_nodes])
 
     def _gradient(self, s: int, number: int) -> Tensor:
-        """Rows of the gradient of representation s of an own part; zeros if none has come."""
+        """Rows of the gradient of representation s of a part; zeros if none has come to an own one."""
         rows = self._rows("g", s, number)
-        if (s, number) not in self._begun:
+        if number in self.own and (s, number) not in self._begun:
             self._begun.add((s, number))
             rows.zero_()
         return rows

@@ -40,9 +40,17 @@ class InMemory:
             self._rows[name] = torch.zeros(count, channels, dtype=self.dtype)
         return self._rows[name]
 
+    def place(self, rows: dict[str, Tensor]) -> None:
+        """Have rows where they are, which are zeros at first."""
+        self._rows.update(rows)
+
     def write(self, name: str, first: int, values: Tensor) -> None:
         """Replace the rows of :meth:`rows` from number ``first`` on."""
         self._rows[name][first : first + len(values)] = values
+
+    def fill(self, name: str, first: int, source: Tensor, chosen: Tensor) -> None:
+        """Replace the rows of :meth:`rows` from number ``first`` on by chosen rows of another tensor."""
+        torch.index_select(source, 0, chosen, out=self._rows[name][first : first + len(chosen)])
 
 
 class OnDisk:
@@ -76,6 +84,10 @@ class OnDisk:
                     left = left[file.write(left) :]
         except OSError as error:
             raise FileError(f"cannot write {path}: {reason(error)}") from error
+
+    def fill(self, name: str, first: int, source: Tensor, chosen: Tensor) -> None:
+        """Replace the rows of :meth:`rows` from number ``first`` on by chosen rows of another tensor."""
+        self.write(name, first, source[chosen])
 
     def _make(self, path: Path, size: int) -> None:
         try:

@@ -29,6 +29,9 @@ class Transport(Protocol):
     def any(self, flag: bool) -> bool:
         """Whether the flag is set on some worker."""
 
+    def meet(self) -> None:
+        """Wait until all workers have come here."""
+
 
 class Alone:
     """One process, which owns all parts."""
@@ -43,6 +46,9 @@ class Alone:
 
     def any(self, flag: bool) -> bool:
         return flag
+
+    def meet(self) -> None:
+        pass
 
 
 class Processes:
@@ -77,3 +83,6 @@ class Processes:
         flags = torch.tensor([int(flag)])
         dist.all_reduce(flags, dist.ReduceOp.MAX)
         return bool(flags.item())
+
+    def meet(self) -> None:
+        dist.all_reduce(torch.zeros(1))
