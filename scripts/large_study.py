@@ -10,7 +10,9 @@ Sizes are millions of edges, where an edge counts in each direction. What is mad
 """
 
 import argparse
+import hashlib
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -157,23 +159,63 @@ def parts_step(executor: Executor) -> Any:
 
 
 def workers(options: argparse.Namespace) -> None:
-    """Epochs by one and by two workers with one thread each, in turns; the weights must be the same."""
-    print("| edges | workers | seconds per epoch |\n|---:|---:|---:|")
+    """Epochs by one and by two workers with one thread each, in turns; the weights must be the same.
+
+    Each command is run with two epochs, and with more: the first two have to read the parts, and to take memory.
+    """
+    few, many = 2, 5
+    print("| edges | workers | seconds per epoch, first two | each further | peak MB of a worker | busy with others |")
+    print("|---:|---:|---:|---:|---:|---:|")
     for size in options.sizes:
-        parts = data.open_parts(make(size, options.folder, options.parts or default_parts(size)))
-        found: dict[int, list[float]] = {1: [], 2: []}
-        weights = set()
+        parts = make(size, options.folder, options.parts or default_parts(size))
+        first: dict[int, list[float]] = {1: [], 2: []}
+        further: dict[int, list[float]] = {1: [], 2: []}
+        peak, others, weights = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, set()
         for _ in range(options.repetitions):
-            for count, seconds in found.items():
-                torch.set_num_threads(count)  # which the workers share
-                with TemporaryDirectory(dir=options.folder) as output:
-                    run = fit(parts, CONFIG, Protocol(max_epochs=2), workers=count, output=output, progress=False)
-                    seconds.append(run.seconds / run.epochs)
-                    weights.add((Path(output) / "model.safetensors").read_bytes())
-        assert len(weights) == 1, "the weights differ"
-        for count, seconds in found.items():
-            print(f"| {size * 1_000_000:,} | {count} | {statistics.median(seconds):.2f} |", flush=True)
-        print(f"ratio: {statistics.median(found[1]) / statistics.median(found[2]):.2f}")
+            for count in first:
+                found = {epochs: in_child("_fit", str(parts), str(count), str(epochs)) for epochs in (few, many)}
+                first[count].append(found[few]["seconds"] / few)
+                further[count].append((found[many]["seconds"] - found[few]["seconds"]) / (many - few))
+                for epochs, one in found.items():
+                    weights.add((epochs, one["weights"]))
+                    peak[count], others[count] = max(peak[count], one["peak"]), max(others[count], one["others"])
+        assert len(weights) == 2, "the weights differ"
+        for count in first:
+            print(
+                f"| {size * 1_000_000:,} | {count} | {statistics.median(first[count]):.2f} "
+                f"| {statistics.median(further[count]):.2f} | {peak[count]:,.0f} | {100 * others[count]:.0f} % |"
+            )
+        ratios = [statistics.median(of[1]) / statistics.median(of[2]) for of in (first, further)]
+        print("ratio: {:.2f} in the first two epochs, {:.2f} in further ones".format(*ratios))
+        print(first, further, flush=True)
+
+
+def train_once(folder: str, count: str, epochs: str) -> dict[str, Any]:
+    """A run by some workers: its seconds, a digest of its weights, and what the machine did besides."""
+    torch.set_num_threads(int(count))  # which the workers share
+    busy, own = machine_seconds(), own_seconds()
+    start = time.perf_counter()
+    with TemporaryDirectory() as output:
+        protocol = Protocol(max_epochs=int(epochs))
+        parts = data.open_parts(folder, verify=False)
+        run = fit(parts, CONFIG, protocol, workers=int(count), output=output, progress=False)
+        weights = hashlib.sha256((Path(output) / "model.safetensors").read_bytes()).hexdigest()
+    passed = time.perf_counter() - start
+    others = (machine_seconds() - busy - (own_seconds() - own)) / passed / (os.cpu_count() or 1)
+    who = resource.RUSAGE_SELF if count == "1" else resource.RUSAGE_CHILDREN
+    peak = resource.getrusage(who).ru_maxrss / 1024
+    return {"seconds": run.seconds, "weights": weights, "peak": peak, "others": others}
+
+
+def machine_seconds() -> float:
+    """Seconds that all cores together have worked."""
+    user, nice, system, *_ = map(float, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds() -> float:
+    """Seconds that this process and its children that have ended have worked."""
+    return sum(os.times()[:4])
 
 
 def limit(options: argparse.Namespace) -> None:
@@ -228,6 +270,9 @@ def in_child(*arguments: str, bound: int | None = None) -> dict[str, Any]:
 def main() -> None:
     if sys.argv[1:2] == ["_step"]:
         print(json.dumps(step(*sys.argv[2:5])))
+        return
+    if sys.argv[1:2] == ["_fit"]:
+        print(json.dumps(train_once(*sys.argv[2:5])))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)

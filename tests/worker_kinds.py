@@ -73,10 +73,26 @@ def lose_workers(rank: int, attempt: int, *arguments: Any) -> None:
                 end()
             return begun
 
-        ends, begin = Processes.any, Processes.exchange
+        def meet(self: Processes) -> None:
+            if epochs == 1 and len(met) == 2:  # the others wait for the rows of this one
+                end()
+            met.extend([None] * (epochs == 1))
+            wait(self)
+
+        met: list[None] = []
+        ends, begin, wait = Processes.any, Processes.exchange, Processes.meet
         Processes.any, Processes.exchange = epoch_ends, exchange  # type: ignore[method-assign, assignment]
+        Processes.meet = meet  # type: ignore[method-assign]
     if attempt == 2 and rank == 0:
         files._sync = _after(2, files._sync)  # the new checkpoint is written, but not in its place
+    workers.work(rank, attempt, *arguments)
+
+
+def far_apart(rank: int, attempt: int, *arguments: Any) -> None:
+    """Training by workers that take each other for workers of other machines."""
+    from justjump.train.parts import sharing, workers
+
+    sharing.machine = lambda: f"machine {rank}"
     workers.work(rank, attempt, *arguments)
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from justjump import files
 from justjump.data import Graph
 from justjump.data.parts import Parts
+from justjump.train.parts import sharing
 
 Make = Callable[..., Parts]
 
@@ -56,10 +57,20 @@ def make_parts(tmp_path: Path) -> Make:
     return make
 
 
+@pytest.fixture(params=[1, 2, 3])
+def machines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The workers that are threads believe that they are on so many machines."""
+    monkeypatch.setattr(sharing, "machine", lambda: f"machine {Turns.here.rank % request.param}")
+    return int(request.param)
+
+
 class Turns:
     """A worker that is a thread. One thread works at a time, each with its own state of torch's generator."""
 
+    here = threading.local()
+
     def __init__(self, rank: int, world: int, shared: "Shared") -> None:
+        self.here.rank = rank
         self.rank, self.world, self.bytes_sent, self.shared = rank, world, 0, shared
 
     def _swap(self, value: Any) -> list[Any]:

@@ -74,6 +74,13 @@ def test_a_run_is_that_of_the_whole_graph(make_parts: Make) -> None:
     assert run.split_sizes == (12, 12, 36)
 
 
+def test_workers_of_several_machines_give_the_same_run(make_parts: Make, tmp_path: Path, machines: int) -> None:
+    parts = make_parts()
+    run = fit(parts, **SMALL)
+    for found in in_turns(3, lambda transport: as_worker(parts, run, transport, tmp_path / "run")):
+        assert_same(run, found)
+
+
 @pytest.mark.parametrize("options", [{}, {"model": "gat", "jump": "concat"}, {"average": 0.9, "watch": "macro_f1"}])
 def test_memory_disk_and_workers_give_the_same_run(make_parts: Make, tmp_path: Path, options: dict[str, Any]) -> None:
     parts, options = make_parts(), SMALL | options
@@ -184,14 +191,14 @@ def test_few_labels(make_parts: Make) -> None:
 
 
 def test_progress_says_how_much_was_sent(
-    make_parts: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    make_parts: Make, machines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(show, "SECONDS_BETWEEN_LINES", 0.0)
     parts, config, protocol = make_parts(), ModelConfig("gcn", layers=1, hidden=16, groups=1), Protocol(max_epochs=2)
     options = {"split": None, "seed": 0, "scratch": None, "on_epoch": None, "output": None, "progress": True}
-    in_turns(2, lambda transport: train_as_worker(parts, config, protocol, transport, **options))  # type: ignore[arg-type]
+    in_turns(3, lambda transport: train_as_worker(parts, config, protocol, transport, **options))  # type: ignore[arg-type]
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("epoch")]
-    sent = epoch_bytes(between_workers(parts, 2), config)
+    sent = epoch_bytes(between_workers(parts, 3), config)
     assert len(lines) == 2  # the first worker alone says something
     assert re.fullmatch(rf"epoch 2, val accuracy \d+\.\d, 0 s or more left, {shown_bytes(2 * sent)} sent", lines[1])
 

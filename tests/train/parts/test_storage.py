@@ -24,7 +24,17 @@ def test_rows_stay(tmp_path: Path, disk: bool, dtype: torch.dtype) -> None:
     storage.write("h0-1", 1, torch.full((2, 4), 9, dtype=dtype))
     storage.write("h0-1", 3, torch.full((0, 4), 8, dtype=dtype))
     assert held[:, 0].tolist() == [0, 9, 9]  # who holds the rows sees it
+    storage.fill("h0-1", 0, torch.arange(8, dtype=dtype).view(2, 4), torch.tensor([1, 1]))
+    assert held.tolist() == [[4, 5, 6, 7], [4, 5, 6, 7], [9, 9, 9, 9]]
     assert storage.rows("h0-2", 0, 4).shape == (0, 4)
+
+
+def test_rows_in_memory_may_be_placed() -> None:
+    storage, rows = InMemory(torch.float32), torch.zeros(3, 4)
+    storage.place({"h0-1": rows})
+    storage.write("h0-1", 1, torch.ones(1, 4))
+    assert storage.rows("h0-1", 3, 4) is rows
+    assert rows.sum() == 4
 
 
 def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

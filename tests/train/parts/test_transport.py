@@ -29,4 +29,5 @@ def test_a_worker_among_itself(transport: Transport) -> None:
     assert torch.equal(transport.gather(rows, [3])[0], rows)
     assert transport.any(True)
     assert not transport.any(False)
+    transport.meet()
     assert transport.bytes_sent == 0

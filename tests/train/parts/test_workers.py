@@ -54,7 +54,10 @@ def assert_same_files(one: Path, other: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_files_are_the_same_bytes(make_parts: Make, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_files_are_the_same_bytes(
+    make_parts: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By workers of one machine, which read rows where they are, and by workers that send them."""
     parts = make_parts(random_graph(sparse=True))
     found = []
     for number in (1, 2, 3, 4):
@@ -63,6 +66,9 @@ def test_the_files_are_the_same_bytes(make_parts: Make, tmp_path: Path, capfd: p
         assert run.finished
         assert len(list((output / "curves").glob("events.out.tfevents.*"))) == 1
         found.append([(output / name).read_bytes() for name in ("model.safetensors", "split.safetensors")])
+    monkeypatch.setattr(workers, "work", worker_kinds.far_apart)
+    fit(parts, workers=3, output=tmp_path / "far", progress=False, **SMALL)
+    found.append([(tmp_path / "far" / name).read_bytes() for name in ("model.safetensors", "split.safetensors")])
     assert all(files == found[0] for files in found)
     assert "TrainingWarning" not in capfd.readouterr().err  # of a worker, where nobody can catch it
 

@@ -11,9 +11,9 @@ from torch import Tensor
 from justjump.data.parts import Parts
 from justjump.train.parts.transport import Transport
 
-Rows = Callable[[int], Tensor]  # rows(p) is [n + h, d] of own part p
+Rows = Callable[[int], Tensor]  # rows(p) is [n + h, d] of part p
+# fill(p, first, source, chosen) replaces rows of own part p from number first on, by chosen rows of a source or by all
 Fill = Callable[[int, int, Tensor, Tensor | None], None]
-# fill(p, first, source, chosen) replaces rows of own part p from number first on, by chosen rows or by all of the source
 Picked = Callable[[int, int], "Tensor | slice"]  # rows of an own part that concern another part
 Arrived = Callable[[], dict[tuple[int, int], Tensor]]  # waits for what parts of other workers have for own parts
 

@@ -60,7 +60,7 @@ def machine() -> str:
     """What tells the machine, or the container, of this process from others; empty if nothing does."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        spaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "net")]
+        spaces = [str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("pid", "net")]
     except OSError:
         return ""
     return " ".join([boot, *spaces, socket.gethostname()])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Transport(Protocol):
-    """A worker among ``world`` workers, counted from 0. ``bytes_sent`` counts the rows that left it."""
+    """A worker among ``world`` workers, counted from 0. ``bytes_sent`` counts the rows that others have of it."""
 
     rank: int
     world: int
