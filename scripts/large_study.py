@@ -102,18 +102,21 @@ def workers(options: argparse.Namespace) -> None:
     Each command is run with two epochs, and with more: the first two have to read the parts, and to take memory.
     """
     few, many = 2, 5
-    print("| edges | workers | seconds per epoch, first two | each further | peak MB of a worker | busy with others |")
-    print("|---:|---:|---:|---:|---:|---:|")
+    columns = "seconds per epoch, first two | each further | processor seconds of all | peak MB of a worker"
+    print(f"| edges | workers | {columns} | busy with others |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
     for size in options.sizes:
         parts = make(size, options.folder, options.parts or default_parts(size))
         first: dict[int, list[float]] = {1: [], 2: []}
         further: dict[int, list[float]] = {1: [], 2: []}
+        work: dict[int, list[float]] = {1: [], 2: []}
         peak, others, weights = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, set()
         for _ in range(options.repetitions):
             for count in first:
                 found = {epochs: in_child("_fit", str(parts), str(count), str(epochs)) for epochs in (few, many)}
                 first[count].append(found[few]["seconds"] / few)
                 further[count].append((found[many]["seconds"] - found[few]["seconds"]) / (many - few))
+                work[count].append((found[many]["work"] - found[few]["work"]) / (many - few))
                 for epochs, one in found.items():
                     weights.add((epochs, one["weights"]))
                     peak[count], others[count] = max(peak[count], one["peak"]), max(others[count], one["others"])
@@ -121,11 +124,12 @@ def workers(options: argparse.Namespace) -> None:
         for count in first:
             print(
                 f"| {size * 1_000_000:,} | {count} | {statistics.median(first[count]):.2f} "
-                f"| {statistics.median(further[count]):.2f} | {peak[count]:,.0f} | {100 * others[count]:.0f} % |"
+                f"| {statistics.median(further[count]):.2f} | {statistics.median(work[count]):.2f} "
+                f"| {peak[count]:,.0f} | {100 * others[count]:.0f} % |"
             )
         ratios = [statistics.median(of[1]) / statistics.median(of[2]) for of in (first, further)]
         print("ratio: {:.2f} in the first two epochs, {:.2f} in further ones".format(*ratios))
-        print(first, further, flush=True)
+        print(first, further, work, flush=True)
 
 
 def train_once(folder: str, count: str, epochs: str) -> dict[str, Any]:
@@ -139,10 +143,11 @@ def train_once(folder: str, count: str, epochs: str) -> dict[str, Any]:
         run = fit(parts, CONFIG, protocol, workers=int(count), output=output, progress=False)
         weights = hashlib.sha256((Path(output) / "model.safetensors").read_bytes()).hexdigest()
     passed = time.perf_counter() - start
-    others = (machine_seconds() - busy - (own_seconds() - own)) / passed / (os.cpu_count() or 1)
+    work = own_seconds() - own
+    others = (machine_seconds() - busy - work) / passed / (os.cpu_count() or 1)
     who = resource.RUSAGE_SELF if count == "1" else resource.RUSAGE_CHILDREN
     peak = resource.getrusage(who).ru_maxrss / 1024
-    return {"seconds": run.seconds, "weights": weights, "peak": peak, "others": others}
+    return {"seconds": run.seconds, "weights": weights, "peak": peak, "others": others, "work": work}
 
 
 def machine_seconds() -> float:
