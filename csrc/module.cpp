@@ -111,8 +111,9 @@ nb::class_<A> bind_dna_layer(nb::module_& m, const std::string& name) {
     return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(groups) JJ_FIELD(folded) JJ_FIELD(packed)
         JJ_FIELD(relu) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(edge_weight) JJ_FIELD(query_weight)
             JJ_FIELD(query_bias) JJ_FIELD(key_weight) JJ_FIELD(key_bias) JJ_FIELD(value_weight) JJ_FIELD(value_bias)
-                JJ_FIELD(step_bias) JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries) JJ_FIELD(keys)
-                    JJ_FIELD(folded_queries) JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total);
+                JJ_FIELD(step_bias) JJ_FIELD(qk_scale) JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries) JJ_FIELD(keys)
+                    JJ_FIELD(folded_queries) JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total)
+                        JJ_FIELD(query_factor) JJ_FIELD(key_factor);
 }
 
 template <class S>
@@ -125,7 +126,7 @@ void bind_dna(nb::module_& m, const std::string& suffix) {
     bind_dna_layer<A>(m, "DnaBackward" + suffix) JJ_FIELD(out) JJ_FIELD(grad_out) JJ_FIELD(grad_query_weight)
         JJ_FIELD(grad_query_bias) JJ_FIELD(grad_key_weight) JJ_FIELD(grad_key_bias) JJ_FIELD(grad_value_weight)
             JJ_FIELD(grad_value_bias) JJ_FIELD(grad_edge_weight) JJ_FIELD(grad_history) JJ_FIELD(grad_newest)
-                JJ_FIELD(grad_step_bias) JJ_FIELD(keep_scores);
+                JJ_FIELD(grad_step_bias) JJ_FIELD(grad_qk_scale) JJ_FIELD(keep_scores);
 }
 
 template <class S>

@@ -49,6 +49,7 @@ class DnaCase:
     keep_first: bool = False
     targets: int | None = None  # fewer than there are sources
     step_bias: bool = False
+    unit: bool = False  # queries and keys of unit length
 
     @property
     def width(self) -> int:
@@ -67,6 +68,8 @@ class DnaCase:
                 drawn[f"{name}_bias"] = random(self.width, seed=5 + i)
         if self.step_bias:
             drawn["step_bias"] = random(len(self.attended), self.heads, seed=8)
+        if self.unit:
+            drawn["qk_scale"] = random(self.heads, seed=10).exp() * 2
         drawn["edge_weight"] = edge_weights(adj.num_edges, torch.float64)
         return {name: x.to(self.dtype) for name, x in drawn.items()}
 
@@ -84,8 +87,8 @@ class DnaCase:
             grouped_linear(rows, inputs[name], inputs.get(f"{name}_bias")).unflatten(-1, (self.heads, self.channels))
             for rows, name in ((asks, "query"), (asked, "key"), (asked, "value"))
         )
-        dropout, bias = (self.dropout, self.seed), inputs.get("step_bias")
-        out, _ = reference.dna_attention(query, key, value, adj.rowptr, adj.col, adj.weight, *dropout, bias)
+        dropout, scores = (self.dropout, self.seed), (inputs.get("step_bias"), inputs.get("qk_scale"))
+        out, _ = reference.dna_attention(query, key, value, adj.rowptr, adj.col, adj.weight, *dropout, *scores)
         return out.flatten(1)
 
     def run(self, inputs: Inputs, path: Path = "tensor") -> Tensor:
@@ -120,7 +123,7 @@ class DnaCase:
         return Plan.choose(history, edges=graph(self.graph).num_edges, heads=self.heads, groups=self.groups)
 
 
-_PROJECTIONS = ("query", "query_bias", "key", "key_bias", "value", "value_bias", "step_bias")
+_PROJECTIONS = ("query", "query_bias", "key", "key_bias", "value", "value_bias", "step_bias", "qk_scale")
 
 
 @cache

@@ -4,6 +4,7 @@
 #include "dna/kernel_forward.h"
 #include "dna/kernel_history.h"
 #include "dna/kernel_query.h"
+#include "dna/kernel_unit.h"
 #include "dropout/kernel.h"
 #include "gat/kernel.h"
 #include "grouped/kernel.h"
@@ -24,6 +25,9 @@ constexpr Kernels<S> table() {
     k.dna_backward_query = dna_backward_query<S>;
     k.dna_backward_history = dna_backward_history<S>;
     k.dna_write_history = dna_write_history<S>;
+    k.unit_length = unit_length<S>;
+    k.unit_gradient = unit_gradient<S>;
+    k.scale_heads = scale_heads<S>;
     k.gat_forward = gat_forward<S>;
     k.gat_finish = gat_finish<S>;
     k.gat_prepare = gat_prepare<S>;

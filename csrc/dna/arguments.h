@@ -5,6 +5,10 @@
 
 namespace jj {
 
+// Added to the squared length of queries and keys that are brought to unit length: ops/dna/reference.py.
+template <class S>
+constexpr S kUnitEpsilon = S(1e-6);
+
 template <class S>
 struct Dna {
     Graph graph;
@@ -18,6 +22,7 @@ struct Dna {
     const S* query = nullptr;           // [N, stride]
     const S* bias = nullptr;            // [N, P], folded only
     const S* step_bias = nullptr;       // [T, P] or null: a bias of the scores of each step and head
+    const S* key_factor = nullptr;      // [M, T, P] or null, folded only: factors of the scores, before step_bias
     const S* const* key = nullptr;      // T pointers to [M, key_stride[t]]
     const int64_t* key_stride = nullptr;
     const S* const* value = nullptr;  // the same array as key when folded
@@ -32,6 +37,7 @@ struct Dna {
     S* grad_query = nullptr;        // [N, stride]
     S* grad_bias = nullptr;         // [N, P], folded only
     S* grad_step_bias = nullptr;    // [N, T, P] or null: what each target adds to the gradient
+    S* grad_factor = nullptr;       // [M, T, P], with key_factor: the sums of ds * score over the edges of a source
     S* grad_weight = nullptr;       // [E] or null
     S* grad_score = nullptr;        // [E, T, P] workspace or null: scale * ds in CSR order
     S* const* grad_key = nullptr;   // T pointers to [M, grad_key_stride[t]]; of the shared rows when folded

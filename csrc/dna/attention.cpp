@@ -10,19 +10,22 @@ namespace {
 // Scalars a thread needs for a tile of edges, for any instruction set: kTileScratch of dna/kernel_tile.h.
 template <class S>
 int64_t tile_scratch(int64_t steps) {
-    return (3 + 3 * steps) * 8 * (64 / static_cast<int64_t>(sizeof(S)));
+    return (3 + 4 * steps) * 8 * (64 / static_cast<int64_t>(sizeof(S)));
 }
 
-// By source: the gradients of the history, of the edge weights, and of the scores for the pass by target.
+// By source: the gradients of the history, of its factors and of the edge weights, and those of the scores for the pass
+// by target.
 template <class S>
 void backward_history(Dna<S>& a, int threads) {
     const int64_t stride = a.layout.stride, rows = (a.folded ? 1 : 2) * a.steps;
+    const int64_t factors = a.key_factor ? a.steps * a.layout.padded : 0;
     const Schedule schedule = make_schedule(a.graph.colptr, a.graph.cols);
-    a.partial_size = rows * stride;
+    a.partial_size = rows * stride + round_up(factors, kAlign<S>);
     const Buffer<S> partials(schedule.partials * a.partial_size);
     a.partials = partials.get();
     a.ahead_back = edges_ahead(2 * stride * sizeof(S));
-    run_units<S>(schedule, a, kernels<S>().dna_backward_history, tile_scratch<S>(a.steps) + 2 * rows * stride, threads);
+    const int64_t scratch = tile_scratch<S>(a.steps) + 2 * rows * stride + factors;
+    run_units<S>(schedule, a, kernels<S>().dna_backward_history, scratch, threads);
     for (const LongRow& row : schedule.long_rows)
         kernels<S>().dna_write_history(a, row.row, add_slots(a.partials, a.partial_size, row));
 }

@@ -69,12 +69,15 @@ static void dna_forward_row(const Dna<S>& a, int64_t row, const Edges& edges, S*
                             prefetch(a.key[t] + next * a.key_stride[t], shape.bytes());
                             if (!Folded) prefetch(a.value[t] + next * a.value_stride[t], shape.bytes());
                         }
+                        if (Folded) prefetch_factors(a, next);
                     }
                 }
                 for (int64_t t = 0; t < T; ++t) {
                     const S* k = a.key[t] + source * a.key_stride[t] + b * W;
-                    const Vec<S> s = sum_channels<S>(dot<S>(q, k, shape), P);
-                    store_first<W>(tile.at(tile.score, t, i), Folded ? (s + bias) * scale : s * scale, tile.width);
+                    Vec<S> s = sum_channels<S>(dot<S>(q, k, shape), P);
+                    s = Folded ? (s + bias) * scale : s * scale;
+                    if (Folded && a.key_factor) s *= key_factor(a, source, t, b * W);
+                    store_first<W>(tile.at(tile.score, t, i), s, tile.width);
                 }
             }
             const Vec<S> weights = message_weights(a, tile, count, b * W);

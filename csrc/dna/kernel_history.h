@@ -12,7 +12,7 @@ namespace JJ_ISA {
 // The first edges of a source start from zero.
 template <class S, int N, int B, int K, bool Folded>
 JJ_INLINE void add_history(const Dna<S>& a, const EdgeTile<S>& tile, const Shape<S, N, B>& shape, int64_t begin,
-                           int64_t count, int64_t b, int64_t t, bool start, S* dk, S* dv) {
+                           int64_t count, int64_t source, int64_t b, int64_t t, bool start, S* dk, S* dv) {
     constexpr int W = kLanes<S>;
     const int64_t P = a.layout.padded, stride = shape.stride(), step = shape.step(), n = shape.vectors();
     Run<S, N> k[K], v[K];
@@ -33,6 +33,7 @@ JJ_INLINE void add_history(const Dna<S>& a, const EdgeTile<S>& tile, const Shape
         for (int i = 0; i < K; ++i) {
             ds[i] = load_heads(tile.at(tile.score, t + i, e), P);
             kept[i] = load_heads(tile.at(tile.gradient, t + i, e), P);
+            if (Folded && a.key_factor) ds[i] *= key_factor(a, source, t + i, b * W);
         }
         for (int64_t j = 0; j < n; ++j) {
             const Vec<S> x = load(q + j * step), y = load(dout + j * step);
@@ -49,6 +50,19 @@ JJ_INLINE void add_history(const Dna<S>& a, const EdgeTile<S>& tile, const Shape
     for (int i = 0; i < K; ++i) {
         k[i].write(dk + (t + i) * stride + b * W, step);
         if (!Folded) v[i].write(dv + (t + i) * stride + b * W, step);
+    }
+}
+
+// Adds ds * score of the tile, whose scores have been kept, to the sums [T, P] of a source.
+template <class S>
+JJ_INLINE void add_factor_gradient(const Dna<S>& a, const EdgeTile<S>& tile, int64_t count, int64_t head, S* sums) {
+    const int64_t P = a.layout.padded;
+    for (int64_t t = 0; t < tile.steps; ++t) {
+        Vec<S> sum = {};
+        for (int64_t i = 0; i < count; ++i)
+            sum += load_heads(tile.at(tile.score, t, i), P) * load_heads(tile.at(tile.before, t, i), P);
+        S* to = sums + t * P + head;
+        store_heads(to, load_heads(to, P) + sum * S(1 / kLog2e), a.layout, head);
     }
 }
 
@@ -71,7 +85,8 @@ JJ_INLINE void write_scores(const Dna<S>& a, const EdgeTile<S>& tile, int64_t be
     }
 }
 
-// Sums the outgoing edges [first, last) of a source into T rows `dk` and, when not folded, T rows `dv`, all contiguous.
+// Sums the outgoing edges [first, last) of a source into T rows `dk` and, when not folded, T rows `dv`, all contiguous;
+// with key_factor, their gradients [T, P] follow.
 // The source's own keys and values are copied next to them: T rows of T tensors tend to share the same few cache sets.
 template <class S, int N, int B, bool Folded>
 static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int64_t last, S* dk, S* scratch) {
@@ -82,7 +97,8 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
     const int64_t P = a.layout.padded, T = a.steps, step = shape.step(), stride = shape.stride();
     const S scale = a.scale * S(kLog2e);
     S* k = scratch + kTileScratch<S>(T);
-    S *v = Folded ? k : k + T * stride, *dv = dk + T * stride;
+    S *v = Folded ? k : k + T * stride, *dv = dk + T * stride, *factors = dv;
+    for (int64_t i = 0; i < T * P && Folded && a.key_factor; ++i) factors[i] = 0;
     if (first == last) {
         for (int64_t i = 0; i < (Folded ? 1 : 2) * T * stride; i += W) store(dk + i, Vec<S>{});
         return;
@@ -130,16 +146,23 @@ static void dna_history_row(const Dna<S>& a, int64_t source, int64_t first, int6
                     }
                     s = sum_channels<S>(s, P);
                     g = sum_channels<S>(g, P);
-                    store_first<W>(tile.at(tile.score, t, i), Folded ? (s + bias) * scale : s * scale, tile.width);
+                    s = Folded ? (s + bias) * scale : s * scale;
+                    if (Folded && a.key_factor) {
+                        s *= key_factor(a, source, t, b * W);
+                        store_first<W>(tile.at(tile.before, t, i), s, tile.width);
+                    }
+                    store_first<W>(tile.at(tile.score, t, i), s, tile.width);
                     store_first<W>(tile.at(tile.gradient, t, i), Folded ? g + dtotal : g, tile.width);
                 }
             }
             score_gradients(a, tile, count, b * W);
             write_scores(a, tile, begin, count, b * W);
+            if (Folded && a.key_factor) add_factor_gradient(a, tile, count, b * W, factors);
             int64_t t = 0;
             for (; t + K <= T; t += K)
-                add_history<S, N, B, K, Folded>(a, tile, shape, begin, count, b, t, begin == first, dk, dv);
-            if (t < T) add_history<S, N, B, 1, Folded>(a, tile, shape, begin, count, b, t, begin == first, dk, dv);
+                add_history<S, N, B, K, Folded>(a, tile, shape, begin, count, source, b, t, begin == first, dk, dv);
+            if (t < T)
+                add_history<S, N, B, 1, Folded>(a, tile, shape, begin, count, source, b, t, begin == first, dk, dv);
         }
     }
 }
@@ -157,11 +180,14 @@ JJ_INLINE void write_rows(S* const* out, const int64_t* strides, int64_t row, co
     }
 }
 
-// The sums of a source, T rows of dk and, when not folded, T rows of dv.
+// The sums of a source, T rows of dk and, when not folded, T rows of dv; with key_factor, the gradients [T, P].
 template <class S>
 static void dna_write_history(const Dna<S>& a, int64_t row, const S* sums) {
     write_rows(a.grad_key, a.grad_key_stride, row, sums, a);
-    if (!a.folded) write_rows(a.grad_value, a.grad_value_stride, row, sums + a.steps * a.layout.stride, a);
+    const S* rest = sums + a.steps * a.layout.stride;
+    if (!a.folded) write_rows(a.grad_value, a.grad_value_stride, row, rest, a);
+    const int64_t factors = a.key_factor ? a.steps * a.layout.padded : 0;
+    for (int64_t i = 0; i < factors; ++i) a.grad_factor[row * factors + i] = rest[i];
 }
 
 // scratch: a tile, then the source's rows (T or 2 T) and as many sums.

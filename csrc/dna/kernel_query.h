@@ -39,10 +39,12 @@ static void dna_query_row(const Dna<S>& a, int64_t first, int64_t last, const Qu
             if (b == 0 && e + a.ahead < a.graph.edges) {
                 const int64_t next = a.graph.col[e + a.ahead];
                 for (int64_t t = 0; t < T; ++t) prefetch(a.key[t] + next * a.key_stride[t], shape.bytes());
+                prefetch_factors(a, next);
             }
             const int64_t source = a.graph.col[e];
             for (int64_t t = 0; t < T; ++t) {
-                const Vec<S> ds = load_heads(a.grad_score + (e * T + t) * P + b * W, P);
+                Vec<S> ds = load_heads(a.grad_score + (e * T + t) * P + b * W, P);
+                if (a.key_factor) ds *= key_factor(a, source, t, b * W);
                 dscores += ds;
                 const S* k = a.key[t] + source * a.key_stride[t] + b * W;
                 for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + ds * load(k + j * step));
@@ -83,14 +85,16 @@ static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, in
                     if (begin + i + a.ahead < a.graph.edges) {
                         const int64_t next = a.graph.col[begin + i + a.ahead];
                         for (int64_t t = 0; t < T; ++t) prefetch(a.key[t] + next * a.key_stride[t], shape.bytes());
+                        prefetch_factors(a, next);
                     }
                 }
                 for (int64_t t = 0; t < T; ++t) {
                     Vec<S> s, g;
                     dot2<S>(q, dout, a.key[t] + source * a.key_stride[t] + b * W, shape, s, g);
-                    s = sum_channels<S>(s, P);
+                    s = (sum_channels<S>(s, P) + bias) * scale;
                     g = sum_channels<S>(g, P);
-                    store_first<W>(tile.at(tile.score, t, i), (s + bias) * scale, tile.width);
+                    if (a.key_factor) s *= key_factor(a, source, t, b * W);
+                    store_first<W>(tile.at(tile.score, t, i), s, tile.width);
                     store_first<W>(tile.at(tile.gradient, t, i), g + dtotal, tile.width);
                 }
             }
@@ -103,7 +107,8 @@ static void dna_folded_query_row(const Dna<S>& a, int64_t row, int64_t first, in
             for (int64_t i = 0; i < count; ++i) {
                 const int64_t source = a.graph.col[begin + i];
                 for (int64_t t = 0; t < T; ++t) {
-                    const Vec<S> ds = load_heads(tile.at(tile.score, t, i), P);
+                    Vec<S> ds = load_heads(tile.at(tile.score, t, i), P);
+                    if (a.key_factor) ds *= key_factor(a, source, t, b * W);
                     dscores += ds;
                     const S* k = a.key[t] + source * a.key_stride[t] + b * W;
                     for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + ds * load(k + j * step));

@@ -19,9 +19,9 @@ struct EdgeTile {
     static constexpr int64_t kLongest = kEdges * 64 / static_cast<int64_t>(sizeof(S));  // lanes at most, for any W
 
     int64_t padded, width, edges, lanes, steps;
-    S *score, *gradient, *second;  // [T, lanes]
-    S *weight, *inverse;           // [lanes]
-    uint32_t* key;                 // [lanes]
+    S *score, *gradient, *second, *before;  // [T, lanes]; before: scores as they were, with key_factor
+    S *weight, *inverse;                    // [lanes]
+    uint32_t* key;                          // [lanes]
 
     JJ_INLINE EdgeTile(const Dna<S>& a, S* scratch) {
         padded = a.layout.padded;
@@ -35,6 +35,7 @@ struct EdgeTile {
         score = inverse + 2 * kLongest;
         gradient = score + steps * lanes;
         second = gradient + steps * lanes;
+        before = second + steps * lanes;
     }
     JJ_INLINE S* at(S* rows, int64_t t, int64_t i) const { return rows + t * lanes + i * width; }
 
@@ -62,7 +63,19 @@ struct EdgeTile {
 // Scalars a thread needs for a tile.
 template <class S>
 constexpr int64_t kTileScratch(int64_t steps) {
-    return (3 + 3 * steps) * EdgeTile<S>::kLongest;
+    return (3 + 4 * steps) * EdgeTile<S>::kLongest;
+}
+
+// The factors of the scores of step t of a source, for the heads from `head` on.
+template <class S>
+JJ_INLINE Vec<S> key_factor(const Dna<S>& a, int64_t source, int64_t t, int64_t head) {
+    return load_heads(a.key_factor + (source * a.steps + t) * a.layout.padded + head, a.layout.padded);
+}
+
+template <class S>
+JJ_INLINE void prefetch_factors(const Dna<S>& a, int64_t source) {
+    const int64_t size = a.steps * a.layout.padded;
+    if (a.key_factor) prefetch(a.key_factor + source * size, size * static_cast<int64_t>(sizeof(S)));
 }
 
 // Adds the biases of the steps to the scores (times log2 e) of the heads from `head` on.

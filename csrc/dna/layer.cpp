@@ -28,6 +28,11 @@ Dna<S> checked_attention(const DnaLayer<S>& a) {
     if (a.key_bias) expect(a.key_bias, "key_bias", 1, d);
     if (a.value_bias) expect(a.value_bias, "value_bias", 1, d);
     if (a.step_bias) expect_dense(a.step_bias, "step_bias", T, P);
+    if (a.qk_scale) {
+        expect(a.qk_scale, "qk_scale", 1, P);
+        expect_dense(a.query_factor, "query_factor", N, P);
+        expect_dense(a.key_factor, "key_factor", M, T * P);
+    }
     for (const Matrix<S>& x : a.history) expect(x, "history", M, stride);
     if (a.newest) expect(a.newest, "newest", N, stride);
     expect_dense(a.queries, "queries", N, stride);
@@ -42,10 +47,11 @@ Dna<S> checked_attention(const DnaLayer<S>& a) {
     dna.graph = a.graph;
     dna.dropout = make_dropout<S>(a.dropout, a.seed, a.first);
     dna.steps = T;
-    dna.scale = static_cast<S>(1 / std::sqrt(static_cast<double>(a.channels())));
+    dna.scale = a.qk_scale ? S(1) : static_cast<S>(1 / std::sqrt(static_cast<double>(a.channels())));
     dna.folded = a.folded;
     dna.weight = a.edge_weight.data;
     dna.step_bias = a.step_bias.data;
+    dna.key_factor = a.qk_scale && a.folded ? a.key_factor.data : nullptr;
     return dna;
 }
 

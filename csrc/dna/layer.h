@@ -29,15 +29,19 @@ struct DnaLayer {
     Matrix<S> query_weight, key_weight, value_weight;  // [g * d / g, d / g]
     Matrix<S> query_bias, key_bias, value_bias;        // [1, d] or none
     Matrix<S> step_bias;                               // [T, P] or none: of the scores, by step and head
+    Matrix<S> qk_scale;                                // [1, P] or none: factors of products of unit queries and keys
     std::vector<Matrix<S>> history;                    // T of [M, stride], packed
     Matrix<S> newest;                                  // [N, stride]; none: the last of the history asks
-    // Written by forward for backward. Folded: all but keys. Separate: queries and keys.
+    // Written by forward for backward. Folded: all but keys. Separate: queries and keys. With qk_scale, these
+    // are of unit length, and there are the factors that made them so.
     Matrix<S> queries;         // [N, stride]
     Matrix<S> keys;            // [M, 2 T stride]: keys, then values
     Matrix<S> folded_queries;  // [N, stride]
     Matrix<S> score_bias;      // [N, P]
     Matrix<S> aggregate;       // [N, stride]
     Matrix<S> total;           // [N, P]: the sum of the attention weights
+    Matrix<S> query_factor;    // [N, P], with qk_scale: one over the lengths of the projected queries
+    Matrix<S> key_factor;      // [M, T P], with qk_scale: of the keys
     int threads = 1;
 
     int64_t channels() const { return query_weight.rows / (heads ? heads : 1); }
@@ -63,6 +67,7 @@ struct DnaBackward : DnaLayer<S> {
     Matrix<S> grad_query_bias, grad_key_bias, grad_value_bias;  // [1, d]
     Matrix<S> grad_edge_weight;                                 // [1, E] or none
     Matrix<S> grad_step_bias;                                   // [N, T P] or none: its rows add up to the gradient
+    Matrix<S> grad_qk_scale;                                    // [N, P] or none: its rows add up to the gradient
     std::vector<Matrix<S>> grad_history;                        // T of [M, d or stride]
     Matrix<S> grad_newest;     // [N, d or stride]; none: goes to the last of the history
     bool keep_scores = false;  // folded only; the separate form always keeps its scores

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "dna/passes.h"
+#include "dna/map_gradients.h"
 
 namespace jj {
 namespace {
@@ -31,78 +31,17 @@ const S* packed_grad(const DnaBackward<S>& a, const Passes<S>& passes, int64_t f
     return to;
 }
 
-// The gradients of a projection's weight and bias, or nothing where they are not wanted.
-template <class S>
-class MapGrad {
-  public:
-    MapGrad(const DnaLayer<S>& a, const Matrix<S>& grad_weight, const Matrix<S>& grad_bias, int64_t chunks)
-        : wanted_(grad_weight), grad_weight_(grad_weight), grad_bias_(grad_bias),
-          sums_(map_of(a, Matrix<S>(), Matrix<S>()), wanted_ ? chunks : 0) {}
-
-    void clear(int64_t chunk) const {
-        if (wanted_) sums_.clear(chunk);
-    }
-    void add(int64_t chunk, const S* x, int64_t x_stride, const S* grad_y, int64_t rows, S* scratch,
-             const S* scale = nullptr) const {
-        if (wanted_) sums_.add(chunk, x, x_stride, grad_y, rows, scratch, scale);
-    }
-    void collect() const {
-        if (wanted_) sums_.collect();
-    }
-    void write() const {
-        if (wanted_) sums_.write(grad_weight_.data, grad_bias_.data);
-    }
-
-  private:
-    bool wanted_;
-    Matrix<S> grad_weight_, grad_bias_;
-    WeightGrad<S> sums_;
-};
-
-// The last step of backward: from the gradient of the queries to those of their weights and of the newest rows.
-template <class S>
-class QueryGrad {
-  public:
-    QueryGrad(const DnaBackward<S>& a, const Passes<S>& passes, const GradChunks& targets)
-        : a_(a), passes_(passes), from_query_(transposed(a, a.query_weight, a.query_bias)),
-          weight_(a, a.grad_query_weight, a.grad_query_bias, targets.count) {}
-
-    void clear(int64_t chunk) const { weight_.clear(chunk); }
-    // grad: [rows, stride]. Writes to grad_newest, or adds to the last of grad_history. Takes blocks 0 and 1.
-    void add(int64_t chunk, int64_t first, int64_t rows, const S* grad, int thread) const {
-        const int64_t stride = make_layout<S>(a_.heads, a_.channels()).stride, width = passes_.row_size();
-        const Matrix<S>&from = a_.asking(), &to = a_.grad_newest ? a_.grad_newest : a_.grad_history.back();
-        S* scratch = passes_.scratch(thread);
-        weight_.add(chunk, from.row(first), from.stride, grad, rows, scratch);
-        const bool add = !a_.grad_newest;
-        if (a_.packed) return from_query_.apply(grad, stride, to.row(first), to.stride, rows, scratch, nullptr, add);
-        S *x = passes_.block(thread, 0), *y = passes_.block(thread, 1);
-        from_query_.apply(grad, stride, x, stride, rows, scratch);
-        if (!add) return passes_.unpack(x, stride, to.row(first), to.stride, rows);
-        passes_.unpack(x, stride, y, width, rows);
-        for (int64_t r = 0; r < rows; ++r)
-            for (int64_t i = 0; i < width; ++i) to.row(first + r)[i] += y[r * width + i];
-    }
-    void write() const {
-        weight_.collect();
-        weight_.write();
-    }
-
-  private:
-    const DnaBackward<S>& a_;
-    const Passes<S>& passes_;
-    const Projection<S> from_query_;
-    const MapGrad<S> weight_;
-};
-
 template <class S>
 void folded_backward(const DnaBackward<S>& a, Dna<S> dna) {
     const int64_t N = dna.graph.rows, stride = dna.layout.stride, P = dna.layout.padded;
-    const Pieces<S> memory{N * stride, N * P, N * stride, N * P, a.keep_scores ? score_size(dna) : 0};
+    const UnitLength<S> unit(a);
+    const int64_t factors = unit ? dna.graph.cols * dna.steps * P : 0;
+    const Pieces<S> memory{N * stride, N * P, N * stride, N * P, a.keep_scores ? score_size(dna) : 0, factors};
     S *grad_aggregate = memory[0], *grad_total = memory[1], *grad_folded = memory[2], *grad_bias = memory[3];
     const Passes<S> passes(dna.layout, a.groups, a.packed, a.threads);
     const GradChunks targets(N);
-    const MapGrad<S> key_grad(a, a.grad_key_weight, a.grad_key_bias, targets.count);
+    const int64_t key_chunks = unit ? std::max(targets.count, GradChunks(dna.graph.cols).count) : targets.count;
+    const MapGrad<S> key_grad(a, a.grad_key_weight, a.grad_key_bias, key_chunks);
     const MapGrad<S> value_grad(a, a.grad_value_weight, a.grad_value_bias, targets.count);
     const QueryGrad<S> query_grad(a, passes, targets);
     const Projection<S> from_value = transposed(a, a.value_weight, a.value_bias);
@@ -127,6 +66,7 @@ void folded_backward(const DnaBackward<S>& a, Dna<S> dna) {
     dna.grad_total = grad_total;
     dna.grad_query = grad_folded;
     dna.grad_bias = grad_bias;
+    dna.grad_factor = memory[5];
     dna.grad_score = a.keep_scores ? memory[4] : nullptr;
     dna.grad_key = grad_history.data();
     dna.grad_key_stride = grad_stride.data();
@@ -137,11 +77,14 @@ void folded_backward(const DnaBackward<S>& a, Dna<S> dna) {
     passes.each_chunk(targets, begin_query, [&](int64_t chunk, int64_t first, int64_t rows, int thread) {
         const S *grad = grad_folded + first * stride, *scale = grad_bias + first * P;
         S *grad_query = passes.block(thread, 2), *scratch = passes.scratch(thread);
-        key_grad.add(chunk, grad, stride, a.queries.row(first), rows, scratch, scale);
+        const S* query = unit ? unit.scaled(first, rows, passes.block(thread, 0)) : a.queries.row(first);
+        key_grad.add(chunk, grad, stride, query, rows, scratch, scale);
         to_key.apply(grad, stride, grad_query, stride, rows, scratch, scale);
         query_grad.add(chunk, first, rows, grad_query, thread);
     });
+    key_grad.clear_from(targets.count);
     key_grad.collect();
+    if (unit) length_backward(a, unit, passes, to_key, key_grad, memory[5]);
     key_grad.write();
     query_grad.write();
 }
@@ -150,7 +93,9 @@ template <class S>
 void separate_backward(const DnaBackward<S>& a, Dna<S> dna) {
     const int64_t N = dna.graph.rows, M = dna.graph.cols, T = dna.steps, stride = dna.layout.stride;
     const bool as_given = a.packed && !a.relu;  // the gradient of the output
-    const Pieces<S> memory{as_given ? 0 : N * stride, N * stride, score_size(dna), 2 * T * M * stride};
+    const UnitLength<S> unit(a);
+    const Pieces<S> memory{as_given ? 0 : N * stride, N * stride, score_size(dna), 2 * T * M * stride,
+                           unit ? N * stride : 0};
     S *grad_query = memory[1], *grad_key = memory[3], *grad_value = grad_key + T * M * stride;
     const Passes<S> passes(dna.layout, a.groups, a.packed, a.threads);
     const GradChunks targets(N), sources(M);
@@ -166,6 +111,12 @@ void separate_backward(const DnaBackward<S>& a, Dna<S> dna) {
             packed_grad(a, passes, first, rows, memory[0] + first * stride, thread);
         });
     const Gathered<S> gathered(a, dna);
+    if (unit) {
+        passes.each_block(N, [&](int64_t first, int64_t rows, int) {
+            unit.scaled(first, rows, memory[4] + first * stride);
+        });
+        dna.query = memory[4];
+    }
     std::vector<S*> grad_keys, grad_values;
     for (int64_t t = 0; t < T; ++t) {
         grad_keys.push_back(grad_key + t * M * stride);
@@ -187,7 +138,8 @@ void separate_backward(const DnaBackward<S>& a, Dna<S> dna) {
         };
         passes.each_chunk(sources, begin, [&](int64_t chunk, int64_t first, int64_t rows, int thread) {
             const Matrix<S>&x = a.history[t], &to = a.grad_history[t];
-            const S *dk = grad_keys[t] + first * stride, *dv = grad_values[t] + first * stride;
+            S *dk = grad_keys[t] + first * stride, *dv = grad_values[t] + first * stride;
+            if (unit) unit.key_gradient(first, rows, t, dk);
             S *scratch = passes.scratch(thread), *dx = a.packed ? to.row(first) : passes.block(thread, 2);
             const int64_t dx_stride = a.packed ? to.stride : stride;
             key_grad.add(chunk, x.row(first), x.stride, dk, rows, scratch);
@@ -225,6 +177,10 @@ void check_gradients(const DnaBackward<S>& a, const Layout& layout) {
     if (a.grad_step_bias) {
         require(static_cast<bool>(a.step_bias), "grad_step_bias without step_bias");
         expect_dense(a.grad_step_bias, "grad_step_bias", N, a.steps() * layout.padded);
+    }
+    if (a.grad_qk_scale) {
+        require(static_cast<bool>(a.qk_scale), "grad_qk_scale without qk_scale");
+        expect_dense(a.grad_qk_scale, "grad_qk_scale", N, layout.padded);
     }
     if (!a.grad_query_weight) return;
     expect_blocks(a.grad_query_weight, "grad_query_weight", a.groups, d);

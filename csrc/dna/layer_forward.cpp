@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "dna/passes.h"
+#include "dna/unit_length.h"
 
 namespace jj {
 namespace {
@@ -29,7 +29,11 @@ void run(const DnaForward<S>& a) {
     const Projection<S> to_value(map_of(a, a.value_weight, a.value_bias));
     const Projection<S> to_key =
         dna.folded ? transposed(a, a.key_weight, a.key_bias) : Projection<S>(map_of(a, a.key_weight, a.key_bias));
+    const UnitLength<S> unit(a);
+    // Folded, the keys have no other use than their lengths.
+    const Projection<S> to_length(map_of(a, a.key_weight, a.key_bias), nullptr, unit && dna.folded);
     const Matrix<S>& last = a.asking();
+    const Pieces<S> memory{dna.folded || a.packed ? 0 : N * stride, dna.folded || !unit ? 0 : N * stride};
 
     passes.each_block(std::max(N, M), [&](int64_t first, int64_t, int thread) {
         S* scratch = passes.scratch(thread);
@@ -45,19 +49,29 @@ void run(const DnaForward<S>& a) {
             S *key = a.keys.row(first) + t * stride, *value = key + T * stride;
             to_key.apply(x.row(first), x.stride, key, 2 * T * stride, sources, scratch);
             to_value.apply(x.row(first), x.stride, value, 2 * T * stride, sources, scratch);
+            if (unit) unit.keys(first, sources, t, key, 2 * T * stride);
+        }
+        for (int64_t t = 0; t < T && sources > 0 && dna.folded && unit; ++t) {
+            S* key = passes.block(thread, 0);
+            to_length.apply(a.history[t].row(first), a.history[t].stride, key, stride, sources, scratch);
+            unit.keys(first, sources, t, key, stride);
         }
         if (targets <= 0) return;
         if (a.newest && !a.packed)
             passes.pack(a.given_newest.row(first), a.given_newest.stride, last.row(first), last.stride, targets);
-        S* query = a.queries.row(first);
-        to_query.apply(last.row(first), last.stride, query, stride, targets, scratch);
+        to_query.apply(last.row(first), last.stride, a.queries.row(first), stride, targets, scratch);
+        const S* query = a.queries.row(first);
+        if (unit) {
+            unit.queries(first, targets);
+            query = unit.scaled(first, targets, dna.folded ? passes.block(thread, 0) : memory[1] + first * stride);
+        }
         if (dna.folded)
             to_key.apply_dot(query, stride, a.folded_queries.row(first), stride, a.score_bias.row(first), targets,
                              scratch);
     });
 
-    const Pieces<S> memory{dna.folded || a.packed ? 0 : N * stride};
     const Gathered<S> gathered(a, dna);
+    if (unit && !dna.folded) dna.query = memory[1];
     dna.out = dna.folded ? a.aggregate.data : a.packed ? a.out.data : memory[0];
     dna.total = a.total.data;
     dna.relu = a.relu && !dna.folded;

@@ -107,6 +107,20 @@ class Passes {
         kernels<S>().unpack(layout_, x, x_stride, y, y_stride, rows);
     }
 
+    // Maps packed rows [rows, stride] to rows of the caller's, or adds to them. Takes blocks 0 and 1.
+    void map(const Projection<S>& map, const S* x, const Matrix<S>& to, int64_t first, int64_t rows, bool add,
+             int thread) const {
+        const int64_t stride = layout_.stride, width = row_size();
+        S* memory = scratch(thread);
+        if (packed_) return map.apply(x, stride, to.row(first), to.stride, rows, memory, nullptr, add);
+        S *mapped = block(thread, 0), *y = block(thread, 1);
+        map.apply(x, stride, mapped, stride, rows, memory);
+        if (!add) return unpack(mapped, stride, to.row(first), to.stride, rows);
+        unpack(mapped, stride, y, width, rows);
+        for (int64_t r = 0; r < rows; ++r)
+            for (int64_t i = 0; i < width; ++i) to.row(first + r)[i] += y[r * width + i];
+    }
+
   private:
     static constexpr int64_t kBlocks = 3;
 

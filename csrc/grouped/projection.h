@@ -46,9 +46,10 @@ int64_t grouped_scratch(const Grouped<S>& a) {
 template <class S>
 class Projection {
   public:
-    // dot_with: [d] or null, packed for grouped_forward's `dot`.
-    explicit Projection(const Grouped<S>& a, const S* dot_with = nullptr)
-        : a_(a), packed_(kernels<S>().grouped_workspace(a)), dot_row_(dot_with ? a.layout.stride : 0) {
+    // dot_with: [d] or null, packed for grouped_forward's `dot`. A map that is not wanted must not be applied.
+    explicit Projection(const Grouped<S>& a, const S* dot_with = nullptr, bool wanted = true)
+        : a_(a), packed_(wanted ? kernels<S>().grouped_workspace(a) : 0), dot_row_(dot_with ? a.layout.stride : 0) {
+        if (!wanted) return;
         a_.packed = packed_.get();
         kernels<S>().grouped_pack(a_);
         if (!dot_with) return;

@@ -1,6 +1,8 @@
 // The two attention layers.
 #pragma once
 
+#include <utility>
+
 #include "dna/layer.h"
 #include "gat/gat.h"
 #include "kernels/case.h"
@@ -47,6 +49,8 @@ void fuzz_dna(const Header& header) {
     if (header.flag(8)) forward.query_bias = arrays.input(1, d, Rows::optional);
     if (header.flag(9)) forward.key_bias = arrays.input(1, d, Rows::optional);
     if (header.flag(10)) forward.value_bias = arrays.input(1, d, Rows::optional);
+    const bool unit = header.flag(13);
+    if (unit) forward.qk_scale = arrays.input(1, P, Rows::optional);
     if (header.flag(12)) forward.step_bias = arrays.input(T, P, Rows::dense_optional);
     if (packed) {
         forward.history = series(c, stride, [&](int64_t width) { return arrays.input(M, width); });
@@ -67,6 +71,10 @@ void fuzz_dna(const Header& header) {
     } else {
         forward.keys = arrays.output("keys", M, 2 * T * stride, Rows::dense);
     }
+    if (unit) {
+        forward.query_factor = arrays.output("query_factor", N, P, Rows::dense);
+        forward.key_factor = arrays.output("key_factor", M, T * P, Rows::dense);
+    }
     forward.out = arrays.output("out", N, size, Rows::dense);
 
     jj::DnaBackward<S> backward;
@@ -83,6 +91,7 @@ void fuzz_dna(const Header& header) {
         backward.grad_value_bias = arrays.output("grad_value_bias", 1, d);
     }
     if (forward.step_bias) backward.grad_step_bias = arrays.output("grad_step_bias", N, T * P, Rows::dense_optional);
+    if (forward.qk_scale) backward.grad_qk_scale = arrays.output("grad_qk_scale", N, P, Rows::dense_optional);
     if (learns_edges) backward.grad_edge_weight = arrays.output("grad_edge_weight", 1, g.count(), Rows::optional);
     backward.grad_history = series(c, size, [&](int64_t width) { return arrays.output("grad_history", M, width); });
     if (newest) backward.grad_newest = arrays.output("grad_newest", N, size);
@@ -105,8 +114,14 @@ void fuzz_dna(const Header& header) {
         keys.push_back(linear(read_packed(x, c.layout), forward.key_weight, forward.key_bias));
         values.push_back(linear(read_packed(x, c.layout), forward.value_weight, forward.value_bias));
     }
-    const Table query =
-        linear(read_packed(forward.asking(), c.layout), forward.query_weight, forward.query_bias);
+    Table query = linear(read_packed(forward.asking(), c.layout), forward.query_weight, forward.query_bias);
+    if (forward.qk_scale) {
+        // The scores are over the square root of the channels.
+        query = unit_length(std::move(query), c.heads, forward.qk_scale);
+        for (auto& row : query)
+            for (double& x : row) x *= std::sqrt(static_cast<double>(c.channels));
+        for (Table& key : keys) key = unit_length<S>(std::move(key), c.heads);
+    }
     const std::vector<double> weight(forward.edge_weight.data, forward.edge_weight.data + g.count());
     double terms;
     const Table bias = forward.step_bias ? read(forward.step_bias) : Table(T, std::vector<double>(P, 0));

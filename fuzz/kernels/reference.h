@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dna/arguments.h"
 #include "kernels/graph.h"
 
 namespace fuzz {
@@ -75,6 +76,21 @@ Table linear(const Table& x, const Matrix<S>& weight, const Matrix<S>& bias, boo
             y[r][i] = sum;
         }
     return y;
+}
+
+// Rows whose heads have unit length, times the scales [1, P]; none for ones.
+template <class S>
+Table unit_length(Table x, int64_t heads, const Matrix<S>& scale = {}) {
+    for (auto& row : x) {
+        const int64_t C = static_cast<int64_t>(row.size()) / heads;
+        for (int64_t h = 0; h < heads; ++h) {
+            double length = static_cast<double>(jj::kUnitEpsilon<S>);
+            for (int64_t i = h * C; i < (h + 1) * C; ++i) length += row[i] * row[i];
+            const double factor = (scale ? static_cast<double>(scale.data[h]) : 1) / std::sqrt(length);
+            for (int64_t i = h * C; i < (h + 1) * C; ++i) row[i] *= factor;
+        }
+    }
+    return x;
 }
 
 // out[v] = sum_e weight_e sum_t dropout(softmax_t(q . k_t / sqrt(C))) value_t, with a fixed extra logit 0.

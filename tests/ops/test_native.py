@@ -191,22 +191,23 @@ def test_index_arrays_are_checked() -> None:
 def layer_fields(form: str) -> dict[str, Any]:
     """Every argument of a DNA layer in its packed layout, forward."""
     adj, layout, dtype = graph("small"), Layout(4, 4, torch.float32), torch.float32
-    groups, folded = (8, True) if form == "folded" else (2, False)
+    unit, folded = "unit" in form, "folded" in form
+    groups = 8 if folded else 2
     block = 16 // groups
     weights = {f"{name}_weight": random(groups, block, block, dtype=dtype) for name in ("query", "key", "value")}
     biases = {f"{name}_bias": random(16, dtype=dtype) for name in ("query", "key", "value")}
-    saved = {name: torch.zeros(size) for name, size in saved_shapes(folded, layout, 21, 21, 2).items()}
+    saved = {name: torch.zeros(size) for name, size in saved_shapes(folded, unit, layout, 21, 21, 2).items()}
     structure = native.graph(21, adj.rowptr, adj.col, adj.colptr, adj.row, adj.position)
     rows = [pack(random(21, 16, dtype=dtype, seed=t), layout) for t in range(2)]
     return {
         "graph": structure, "heads": 4, "groups": groups, "folded": folded, "packed": True, "dropout": 0.5, "seed": 3,
         "edge_weight": edge_weights(adj.num_edges, dtype), **weights, **biases, "history": rows, **saved,
-        "out": torch.zeros(21, layout.stride),
+        "out": torch.zeros(21, layout.stride), **({"qk_scale": torch.ones(4)} if unit else {}),
     }  # fmt: skip
 
 
 @needs_kernels
-@pytest.mark.parametrize("form", ["folded", "separate"])
+@pytest.mark.parametrize("form", ["folded", "separate", "folded unit", "separate unit"])
 def test_every_size_of_a_layer_is_checked(form: str) -> None:
     fields = layer_fields(form)
     native.run("DnaForward", torch.float32, **fields)

@@ -104,12 +104,20 @@ def keeps_scores(layout: Layout, edges: int, steps: int) -> bool:
     return edges * steps * layout.padded * layout.dtype.itemsize <= SCORE_BYTES
 
 
-def saved_shapes(folded: bool, layout: Layout, targets: int, sources: int, steps: int) -> dict[str, tuple[int, int]]:
-    """What forward leaves for backward besides the packed history, by the names of ``csrc/dna/layer.h``."""
+def saved_shapes(
+    folded: bool, unit: bool, layout: Layout, targets: int, sources: int, steps: int
+) -> dict[str, tuple[int, int]]:
+    """What forward leaves for backward besides the packed history, by the names of ``csrc/dna/layer.h``.
+
+    Args:
+        unit: whether queries and keys have unit length
+    """
     row, head_row = (targets, layout.stride), (targets, layout.padded)
+    factors = {"query_factor": head_row, "key_factor": (sources, steps * layout.padded)} if unit else {}
     if folded:
-        return {"queries": row, "folded_queries": row, "score_bias": head_row, "aggregate": row, "total": head_row}
-    return {"queries": row, "keys": (sources, 2 * steps * layout.stride)}
+        rows = {"queries": row, "folded_queries": row, "score_bias": head_row, "aggregate": row, "total": head_row}
+        return rows | factors
+    return {"queries": row, "keys": (sources, 2 * steps * layout.stride)} | factors
 
 
 def _why_not_native(history: History) -> str:

@@ -47,6 +47,13 @@ def cases() -> list[DnaCase]:
         made += [DnaCase("hub", groups=groups, steps=3, dropout=p, step_bias=True) for p in (0.0, 0.8)]
         made += [DnaCase(heads=h, channels=c, groups=groups * h // 4, step_bias=True) for h, c in ((4, 4), (20, 2))]
         made += [DnaCase("hub", groups=groups, targets=20, window=2, keep_first=True, steps=3)]
+        made += [
+            DnaCase(name, groups=groups, unit=True, dropout=0.6, dtype=dtype) for name in GRAPHS for dtype in DTYPES
+        ]
+        made += [DnaCase("hub", groups=groups, targets=20, window=2, keep_first=True, steps=3, unit=True)]
+        made += [DnaCase(groups=groups, unit=True, bias=bias, step_bias=True, steps=3) for bias in (False, True)]
+        made += [DnaCase(groups=groups, unit=True, targets=n, dropout=0.0) for n in (0, 7)]
+    made += [DnaCase(heads=h, channels=c, groups=g, unit=True, dtype=dtype) for h, c, g in SIZES for dtype in DTYPES]
     return list(dict.fromkeys(made))
 
 
@@ -88,7 +95,13 @@ def test_each_size_takes_its_form(size: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "case",
-    [FOLDED, DnaCase("hub", steps=3, step_bias=True), DnaCase(dropout=0.0, window=1, steps=2, step_bias=True)],
+    [
+        FOLDED,
+        DnaCase("hub", steps=3, step_bias=True),
+        DnaCase(dropout=0.0, window=1, steps=2, step_bias=True),
+        DnaCase("hub", steps=3, step_bias=True, unit=True),
+        DnaCase(heads=16, groups=32, unit=True, targets=9),
+    ],
     ids=name,
 )
 def test_scores_computed_twice(isa: str, case: DnaCase, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,13 +119,18 @@ def test_wide_indices(isa: str, case: DnaCase, monkeypatch: pytest.MonkeyPatch) 
     case.check()
 
 
-@pytest.mark.parametrize("groups", [1, 8, 16])
+@pytest.mark.parametrize(("groups", "unit"), [(1, False), (8, False), (16, False), (1, True), (8, True), (16, True)])
 @pytest.mark.parametrize("path", ["tensor", "extend"])
 def test_threads_give_the_same_bits(
-    isa: str, threads: Callable[[int | None], None], groups: int, path: Path, monkeypatch: pytest.MonkeyPatch
+    isa: str,
+    threads: Callable[[int | None], None],
+    groups: int,
+    unit: bool,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for dtype in DTYPES:
-        case = DnaCase("large", heads=8, groups=groups, steps=3, dtype=dtype, dropout=0.5)
+        case = DnaCase("large", heads=8, groups=groups, steps=3, dtype=dtype, dropout=0.5, unit=unit)
         if groups == 16:
             monkeypatch.setattr(plan, "SCORE_BYTES", 0)
         threads(1)
@@ -151,6 +169,7 @@ def any_case(draw: st.DrawFn) -> DnaCase:
         keep_first=window is not None and draw(st.booleans()),
         targets=draw(st.none() | st.integers(0, graph(spec).num_nodes)),
         step_bias=draw(st.booleans()),
+        unit=draw(st.booleans()),
     )
 
 

@@ -12,7 +12,7 @@ from dna_case import DnaCase, Path
 from helpers import assert_same
 from justjump.ops import native
 from justjump.ops.dna import native as dna
-from specification import DTYPES, NO_KERNELS, assert_close, check_operation, leaves
+from specification import DTYPES, NO_KERNELS, assert_close, check, check_operation, expect, leaves
 
 if not native.available():
     pytest.skip(NO_KERNELS, allow_module_level=True)
@@ -21,9 +21,10 @@ FORMS = pytest.mark.parametrize("groups", [8, 2], ids=["folded", "separate"])
 
 
 @FORMS
+@pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("path", ["tensor", "packed"])
-def test_gradcheck(groups: int, path: Path) -> None:
-    case = DnaCase((3, ((0, 1), (1, 2), (2, 2), (1, 2))), heads=2, channels=2, groups=groups // 2, steps=2)
+def test_gradcheck(groups: int, unit: bool, path: Path) -> None:
+    case = DnaCase((3, ((0, 1), (1, 2), (2, 2), (1, 2))), heads=2, channels=2, groups=groups // 2, steps=2, unit=unit)
     inputs = leaves(case.inputs())
     names = list(inputs)
 
@@ -40,7 +41,7 @@ def test_gradcheck(groups: int, path: Path) -> None:
 def test_operations_are_well_formed(
     groups: int, path: Path, window: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = DnaCase(groups=groups, window=window, keep_first=window is not None)
+    case = DnaCase(groups=groups, window=window, keep_first=window is not None, unit=window is not None)
     for name in ("dna_layer", "dna_layer_backward"):
         check_operation(monkeypatch, dna, name, lambda: case.run(leaves(case.inputs()), path).sum().backward())
 
@@ -56,11 +57,12 @@ def test_second_gradients_are_refused(groups: int) -> None:
 
 
 @FORMS
+@pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("path", ["tensor", "packed"])
-def test_extreme_scores_stay_finite_and_right(isa: str, groups: int, path: Path) -> None:
+def test_extreme_scores_stay_finite_and_right(isa: str, groups: int, unit: bool, path: Path) -> None:
     for dtype in DTYPES:
         for size in (1e4, 1e-30):
-            case = DnaCase(groups=groups, dtype=dtype, steps=3, bias=False)
+            case = DnaCase(groups=groups, dtype=dtype, steps=3, bias=False, unit=unit)
             inputs = dict(case.inputs(), history=case.inputs()["history"] * size)
             out = case.run(leaves(inputs), path)
             # The largest score of a head takes all: rounding of scores of 1e8 moves nothing.
@@ -69,6 +71,25 @@ def test_extreme_scores_stay_finite_and_right(isa: str, groups: int, path: Path)
             ours = leaves(inputs)
             grads = torch.autograd.grad(case.run(ours, path).sum(), list(ours.values()))
             assert all(torch.isfinite(grad).all() for grad in grads)
+
+
+@FORMS
+@pytest.mark.parametrize("path", ["tensor", "packed"])
+def test_zero_queries_and_keys_have_no_direction(isa: str, groups: int, path: Path) -> None:
+    """Their scores are zero, and their gradients are those of the obvious version: finite."""
+    for dtype in DTYPES:
+        case = DnaCase(groups=groups, dtype=dtype, steps=3, bias=False, unit=True, dropout=0.0)
+        inputs = case.inputs()
+        inputs["history"][:5] = inputs["history"][:, 1] = 0
+        check(lambda x: case.run(x, path), inputs, expect(case.obvious, inputs, relu=False))  # noqa: B023
+
+
+@FORMS
+def test_the_lengths_of_queries_and_keys_do_not_count(groups: int) -> None:
+    case = DnaCase(groups=groups, unit=True, bias=False)
+    inputs = case.inputs()
+    longer = {**inputs, "query": inputs["query"] * 1000, "key": inputs["key"] * 30}
+    assert_close("the output", case.run(longer), case.run(inputs), size=1e9)  # but for epsilon
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,7 @@ def test_undefined_rows_spread_as_in_the_obvious_version(isa: str, bad: float, g
 @FORMS
 @pytest.mark.parametrize("path", ["tensor", "list", "packed", "extend"])
 def test_tensors_as_they_lie(groups: int, path: Path) -> None:
-    case = DnaCase(groups=groups, steps=3)
+    case = DnaCase(groups=groups, steps=3, unit=True)
     inputs = case.inputs()
     expected = case.results(path)
     lies: list[Callable[[Tensor], Tensor]] = [
@@ -122,7 +143,7 @@ def test_gradients_without_memory_of_their_own(groups: int) -> None:
 @FORMS
 @pytest.mark.parametrize("path", ["tensor", "packed"])
 def test_saved_tensors_may_come_back_as_copies(groups: int, path: Path) -> None:
-    case, grads = DnaCase(groups=groups), []
+    case, grads = DnaCase(groups=groups, unit=True), []
     for back in (lambda x: x, lambda x: x.T.contiguous().T if x.dim() == 2 else x.clone()):
         inputs = leaves(case.inputs())
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, back):

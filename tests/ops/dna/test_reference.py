@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import assert_same
-from justjump.ops.dna.reference import dna_attention, restricted_softmax
+from justjump.ops.dna.reference import dna_attention, restricted_softmax, unit_length
 from specification import edge_weights, graph, random
 
 
@@ -51,3 +51,23 @@ def test_attention_is_its_equation(name: str) -> None:
     out, attention = dna_attention(query, key, value, adj.rowptr, adj.col, weight)
     assert_same(out, expected)
     assert attention.shape == (adj.num_edges, steps, heads)
+
+
+def test_unit_length_of_a_vector_and_of_zero() -> None:
+    x = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1e-30, 0.0]], dtype=torch.float64, requires_grad=True)
+    unit = unit_length(x)
+    expected = torch.tensor([[0.6, 0.8], [0.0, 0.0], [1e-27, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(unit, expected, rtol=1e-7, atol=0)
+    (grad,) = torch.autograd.grad(unit, x, torch.ones_like(x))
+    assert_same(grad[1:], torch.full((2, 2), 1000.0, dtype=torch.float64))
+    assert torch.autograd.gradcheck(unit_length, (random(4, 3).requires_grad_(),))
+
+
+def test_scores_of_unit_vectors_are_cosines() -> None:
+    adj, query = graph("small"), random(21, 2, 4, seed=1)
+    key, value = random(2, 21, 3, 2, 4, seed=2)
+    scale, bias = torch.tensor([0.5, 7.0], dtype=torch.float64), random(3, 2, seed=3)
+    edges = (adj.rowptr, adj.col, edge_weights(adj.num_edges, torch.float64))
+    _, attention = dna_attention(query, key, value, *edges, step_bias=bias, qk_scale=scale)
+    cosine = torch.cosine_similarity(query[adj.target][:, None], key[adj.col], dim=-1)
+    torch.testing.assert_close(attention, restricted_softmax(scale * cosine + bias, dim=1), rtol=1e-4, atol=1e-6)

@@ -16,7 +16,11 @@ from justjump.ops.plan import Plan
 
 
 class Projections(NamedTuple):
-    """Weights ``[g, d / g, d / g]`` and biases ``[d]`` of query, key and value, and a bias ``[T, H]`` of the scores."""
+    """Weights ``[g, d / g, d / g]`` and biases ``[d]`` of query, key and value, and what changes the scores.
+
+    ``step_bias`` ``[T, H]`` is added to them. With ``qk_scale`` ``[H]``, positive, queries and keys have unit length in
+    each head, and a score is their product times the scale of the head, not over the square root of the channels.
+    """
 
     query: Tensor
     query_bias: Tensor | None
@@ -25,6 +29,7 @@ class Projections(NamedTuple):
     value: Tensor
     value_bias: Tensor | None
     step_bias: Tensor | None = None
+    qk_scale: Tensor | None = None
 
 
 def dna_conv(

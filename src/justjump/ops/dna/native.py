@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from justjump.ops.dna import Projections
 
 WEIGHTS = ("query_weight", "query_bias", "key_weight", "key_bias", "value_weight", "value_bias")
-GIVEN = (*WEIGHTS, "step_bias")
+GIVEN = (*WEIGHTS, "step_bias", "qk_scale")
 
 
 def dna_conv(
@@ -50,17 +50,18 @@ def dna_conv(
     order = adj.order if plan.by_community else None
     structure = (adj.rowptr, adj.col, adj.colptr, adj.row, adj.position, order)
     learns = any(p is not None and p.requires_grad for p in projections[:6])
-    *weights, step_bias = projections
-    if step_bias is not None:
-        step_bias = pad(step_bias, (0, _layout(projections.query, heads).padded - heads))  # [T, P]
+    *weights, step_bias, qk_scale = projections
+    padding = (0, _layout(projections.query, heads).padded - heads)
+    step_bias = None if step_bias is None else pad(step_bias, padding)  # [T, P]
+    qk_scale = None if qk_scale is None else pad(qk_scale, padding)  # [P]
     options = (heads, plan.form == "folded", layout is not None, relu, plan.keeps_scores, dropout_p, seed)
     wanted = (learns, weight.requires_grad, adj.room, adj.first)
-    learned = (list(attended), newest, weight, *weights, step_bias)
+    learned = (list(attended), newest, weight, *weights, step_bias, qk_scale)
     out: Tensor = dna_layer(*learned, *structure, *options, *wanted)
     return out
 
 
-@operation("justjump::dna_layer", learned=10)
+@operation("justjump::dna_layer", learned=11)
 def dna_layer(
     attended: Sequence[Tensor],
     newest: Tensor | None,
@@ -72,6 +73,7 @@ def dna_layer(
     value_weight: Tensor,
     value_bias: Tensor | None,
     step_bias: Tensor | None,
+    qk_scale: Tensor | None,
     rowptr: Tensor,
     col: Tensor,
     colptr: Tensor,
@@ -102,10 +104,10 @@ def dna_layer(
         history = [native.empty(x, *x.shape[:-1], layout.stride) for x in given]
         last = None if given_newest is None else native.empty(given_newest, len(given_newest), layout.stride)
         made = history if last is None else [*history, last]
-    shapes = saved_shapes(folded, layout, targets, sources, _count(attended))
+    shapes = saved_shapes(folded, qk_scale is not None, layout, targets, sources, _count(attended))
     saved = {name: native.empty(query_weight, *shape) for name, shape in shapes.items()}
     out = native.empty(query_weight, targets, layout.stride if packed else layout.width)
-    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias)
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias, qk_scale)
     if targets:
         native.run(
             "DnaForward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position, order), heads=heads,
@@ -131,6 +133,7 @@ def dna_layer_backward(
     value_weight: Tensor,
     value_bias: Tensor | None,
     step_bias: Tensor | None,
+    qk_scale: Tensor | None,
     rowptr: Tensor,
     col: Tensor,
     colptr: Tensor,
@@ -147,7 +150,7 @@ def dna_layer_backward(
     room: bool,
     first: int,
 ) -> list[Tensor]:
-    """Gradients of each tensor of the history, of newest and of the steps' bias if they were given, then of the rest.
+    """Gradients of each tensor of the history, of newest, steps' bias and scale if they were given, then of the rest.
 
     Args:
         out: the output where there is a ReLU
@@ -163,9 +166,10 @@ def dna_layer_backward(
     grad_history = [native.empty(x, *x.shape[:-1], size) for x in history]
     grad_newest = [] if newest is None else [native.empty(newest, len(newest), size)]
     grad_steps = [] if step_bias is None else [torch.zeros_like(step_bias)]
+    grad_scale = [] if qk_scale is None else [torch.zeros_like(qk_scale)]
     grad_weights = _gradients_like(query_weight) if learns else []
     grad_edges = [torch.zeros_like(edge_weight) if room else torch.empty_like(edge_weight)] if learns_edges else []
-    grads = [*grad_history, *grad_newest, *grad_steps, *grad_weights, *grad_edges]
+    grads = [*grad_history, *grad_newest, *grad_steps, *grad_scale, *grad_weights, *grad_edges]
     if keep_scores is None:
         keep_scores = keeps_scores(layout, col.numel(), _count(history))
     if targets == 0:
@@ -174,10 +178,11 @@ def dna_layer_backward(
     if room:
         edges = (col, row, position, edge_weight, grad_edge_weight)
         col, row, position, edge_weight, grad_edge_weight = native.filled(rowptr, *edges)
-    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias)
-    shapes = saved_shapes(folded, layout, targets, sources, _count(history))
+    weights = _weights(query_weight, query_bias, key_weight, key_bias, value_weight, value_bias, step_bias, qk_scale)
+    shapes = saved_shapes(folded, qk_scale is not None, layout, targets, sources, _count(history))
     named = {name: x.contiguous() for name, x in zip(shapes, saved, strict=True)}
     by_target = None if step_bias is None else native.empty(step_bias, targets, step_bias.numel())
+    scale_by_target = None if qk_scale is None else native.empty(qk_scale, targets, qk_scale.numel())
     learned = {f"grad_{name}": x for name, x in zip(WEIGHTS, grad_weights, strict=False)}
     native.run(
         "DnaBackward", dtype, graph=native.graph(sources, rowptr, col, colptr, row, position), heads=heads,
@@ -186,22 +191,25 @@ def dna_layer_backward(
         history=[native.readable(x) for x in history], newest=None if newest is None else native.readable(newest),
         **named, out=None if out is None else out.contiguous(), grad_out=grad.contiguous(), **learned,
         grad_edge_weight=grad_edge_weight, grad_history=grad_history,
-        grad_newest=grad_newest[0] if grad_newest else None, grad_step_bias=by_target, keep_scores=keep_scores,
+        grad_newest=grad_newest[0] if grad_newest else None, grad_step_bias=by_target,
+        grad_qk_scale=scale_by_target, keep_scores=keep_scores,
     )  # fmt: skip
     if by_target is not None:
         torch.sum(by_target, 0, out=grad_steps[0].view(-1))
+    if scale_by_target is not None:
+        torch.sum(scale_by_target, 0, out=grad_scale[0])
     return grads
 
 
 @dna_layer.register_fake
 def _(  # type: ignore[no-untyped-def]
     attended, newest, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight, value_bias,
-    step_bias, rowptr, col, colptr, row, position, order, heads, folded, packed, *_,
+    step_bias, qk_scale, rowptr, col, colptr, row, position, order, heads, folded, packed, *_,
 ):  # fmt: skip
     layout, targets = _layout(query_weight, heads), rowptr.numel() - 1
     made = [] if packed else [*attended, *([] if newest is None else [newest])]
     made = [x.new_empty(*x.shape[:-1], layout.stride) for x in made]
-    shapes = saved_shapes(folded, layout, targets, attended[0].size(0), _count(attended))
+    shapes = saved_shapes(folded, qk_scale is not None, layout, targets, attended[0].size(0), _count(attended))
     out = query_weight.new_empty(targets, layout.stride if packed else layout.width)
     return out, [*made, *(out.new_empty(shape) for shape in shapes.values())]
 
@@ -209,12 +217,12 @@ def _(  # type: ignore[no-untyped-def]
 @dna_layer_backward.register_fake
 def _(  # type: ignore[no-untyped-def]
     grad, out, history, newest, saved, edge_weight, query_weight, query_bias, key_weight, key_bias, value_weight,
-    value_bias, step_bias, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p, seed,
-    learns, learns_edges, *_,
+    value_bias, step_bias, qk_scale, rowptr, col, colptr, row, position, heads, folded, packed, keep_scores, dropout_p,
+    seed, learns, learns_edges, *_,
 ):  # fmt: skip
     rows = [*history, *([] if newest is None else [newest])]
     grads = [x.new_empty(*x.shape[:-1], grad.size(-1)) for x in rows]
-    grads += [] if step_bias is None else [torch.empty_like(step_bias)]
+    grads += [torch.empty_like(x) for x in (step_bias, qk_scale) if x is not None]
     grads += _gradients_like(query_weight) if learns else []
     return [*grads, *([torch.empty_like(edge_weight)] if learns_edges else [])]
 
@@ -233,14 +241,14 @@ def _save(learned: Sequence[Any], constants: Sequence[Any], output: Any) -> list
 
 def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, ...]:
     out, newest, edge_weight, *rest = saved
-    weights, step_bias, rest = rest[:6], rest[6], rest[7:]
+    weights, step_bias, qk_scale, rest = rest[:6], rest[6], rest[7], rest[8:]
     rowptr, col, colptr, row, position, _, heads, folded, packed, _, keep_scores, *options = constants
-    count = len(rest) - (5 if folded else 2)  # saved_shapes
+    count = len(rest) - (5 if folded else 2) - (0 if qk_scale is None else 2)  # saved_shapes
     history, others = rest[:count], rest[count:]
     structure = (rowptr, col, colptr, row, position)
     grads = dna_layer_backward(
-        grad, out, history, newest, others, edge_weight, *weights, step_bias, *structure, heads, folded, packed,
-        keep_scores, *options,
+        grad, out, history, newest, others, edge_weight, *weights, step_bias, qk_scale, *structure, heads, folded,
+        packed, keep_scores, *options,
     )  # fmt: skip
     learns, learns_edges = options[2:4]
     grad_history, rest = grads[:count], grads[count:]
@@ -250,9 +258,12 @@ def _gradient(grad: Tensor, saved: Sequence[Any], constants: Sequence[Any]) -> t
     grad_steps = None
     if step_bias is not None:
         grad_steps, *rest = rest
+    grad_scale = None
+    if qk_scale is not None:
+        grad_scale, *rest = rest
     grad_edges = rest.pop() if learns_edges else None
     given = [None if w is None else g for w, g in zip(weights, rest, strict=True)] if learns else [None] * 6
-    return grad_history, grad_newest, grad_edges, *given, grad_steps
+    return grad_history, grad_newest, grad_edges, *given, grad_steps, grad_scale
 
 
 dna_layer.register_gradient(_save, _gradient)

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from justjump.ops.adjacency import Adjacency
 from justjump.ops.blocks import edge_blocks
-from justjump.ops.dna.reference import dna_edge_attention
+from justjump.ops.dna.reference import dna_edge_attention, unit_query_and_key
 from justjump.ops.dropout.reference import dropout
 from justjump.ops.grouped.reference import grouped_linear
 from justjump.ops.operation import is_transformed
@@ -36,6 +36,7 @@ def dna_conv(
     query = grouped_linear(newest, projections.query, projections.query_bias).view(-1, heads, channels)
     key = grouped_linear(history, projections.key, projections.key_bias).view(*history.shape[:2], heads, channels)
     value = grouped_linear(history, projections.value, projections.value_bias).view(key.shape)
+    query, key = unit_query_and_key(query, key, projections.qk_scale)
     return dna_attention(query, key, value, adj, dropout_p, seed, projections.step_bias).flatten(1)
 
 

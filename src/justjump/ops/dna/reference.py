@@ -6,6 +6,7 @@ Edges are in CSR order: edge ``e`` runs from ``col[e]`` to the row that owns pos
 
 import math
 
+import torch
 from torch import Tensor
 
 from justjump.ops.dropout.reference import dropout
@@ -30,6 +31,31 @@ def restricted_softmax(x: Tensor, dim: int = -1) -> Tensor:
     return e / (e.sum(dim, keepdim=True) + (-top).exp())
 
 
+def unit_length(x: Tensor, epsilon: float = 1e-6) -> Tensor:
+    r"""Vectors ``[..., C]`` divided by their lengths.
+
+    .. math:: x / \sqrt{|x|^2 + \epsilon}
+
+    The zero vector stays zero, and its gradient is finite: that of the result times :math:`1 / \sqrt{\epsilon}`.
+    """
+    return x * torch.rsqrt(x.square().sum(-1, keepdim=True) + epsilon)
+
+
+def unit_query_and_key(query: Tensor, key: Tensor, qk_scale: Tensor | None) -> tuple[Tensor, Tensor]:
+    r"""Query and key for which :math:`q^\top k / \sqrt{C}` is the cosine of those given, times the scale of the head.
+
+    Query-key normalisation (Henry et al., 2020). Without scales they stay as they are.
+
+    Args:
+        query, key: ``[..., H, C]``
+        qk_scale: ``[H]``
+    """
+    if qk_scale is None:
+        return query, key
+    scale = qk_scale * math.sqrt(query.size(-1))
+    return unit_length(query) * scale[:, None], unit_length(key)
+
+
 def dna_attention(
     query: Tensor,
     key: Tensor,
@@ -40,6 +66,7 @@ def dna_attention(
     dropout_p: float = 0.0,
     seed: int | Tensor = 0,
     step_bias: Tensor | None = None,
+    qk_scale: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Every edge attends to all former representations of its source; the results are summed by target.
 
@@ -54,10 +81,12 @@ def dna_attention(
         key, value: ``[N, T, H, C]``
         rowptr, col, weight: ``[N + 1], [E], [E]``
         step_bias: ``[T, H]``, of the scores of each representation; none in the paper
+        qk_scale: ``[H]``; if given, query and key have unit length and scores are their products times the scale
 
     Returns:
         ``[N, H, C]`` and the weights before dropout ``[E, T, H]``
     """
+    query, key = unit_query_and_key(query, key, qk_scale)
     attention = dna_edge_attention(query, key, edge_targets(rowptr), col, step_bias)
     dropped = dropout(attention, dropout_p, seed)
     message = (dropped[..., None] * value[col]).sum(1)  # [E, H, C]
