@@ -17,12 +17,14 @@ def inputs() -> Inputs:
     return small_inputs()
 
 
-@pytest.mark.parametrize(("elements", "attention"), [(1000, "learned"), (2**22, "learned"), (2**22, "biased")])
+@pytest.mark.parametrize(
+    ("elements", "attention"), [(1000, "learned"), (2**22, "learned"), (2**22, "biased"), (2**22, "normalised")]
+)
 def test_blocks_together_are_the_attention_of_all_edges(
     inputs: Inputs, elements: int, attention: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "BLOCK_ELEMENTS", elements)
-    net = network(attention=attention)
+    net = network(qk_norm=True) if attention == "normalised" else network(attention=attention)
     for layer in range(1, 5):
         parts = list(attention_blocks(net, inputs, layer))
         whole = net.eval().attention(inputs.x, inputs.adj, layer)

@@ -1,6 +1,7 @@
 """The paper's network in every combination."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from justjump.nn import DNAConv, ModelConfig, NodeClassifier
 from justjump.nn.config import Jump, Model, Update
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.grouped_linear import GroupedLinear
-from justjump.ops import Adjacency, SparseMatrix, drop_edges
+from justjump.ops import Adjacency, SparseMatrix, drop_edges, without_native
 from justjump.train import Protocol
 from justjump.train.optimizer import make_optimizer
 
@@ -370,3 +371,48 @@ def test_biases_need_the_number_of_steps() -> None:
         DNAConv(8, attention="biased")
     with pytest.raises(ValueError, match="steps=2 with attention='learned'"):
         DNAConv(8, steps=2)
+
+
+def test_normalised_queries_and_keys() -> None:
+    config = ModelConfig("dna", 3, 16, 4, 8, qk_norm=True)
+    net, plain = (NodeClassifier(c, FEATURES, CLASSES).eval() for c in (config, replace(config, qk_norm=False)))
+    with torch.no_grad():
+        for parameter in net.convs.parameters():
+            parameter.add_(torch.rand_like(parameter))
+    plain.load_state_dict(net.state_dict(), strict=False)
+    x, edge_index = torch.randn(NODES, FEATURES), random_graph(NODES, 40)
+    logits = net(x, edge_index)
+    assert not torch.allclose(logits, plain(x, edge_index))
+    with without_native():
+        assert_same(net(x, edge_index), logits)
+    logits.sum().backward()
+    scale = net.get_parameter("convs.2.multi_head.log_scale")
+    assert scale.grad is not None
+    assert scale.grad.shape == (4,)
+    assert scale.grad.count_nonzero() == 4
+    net.reset_parameters()
+    assert scale.count_nonzero() == 0
+    assert net.convs[2].multi_head.qk_scale.tolist() == [2.0] * 4  # the square root of four channels
+
+
+@pytest.mark.parametrize("qk_norm", [False, True])
+def test_how_sharp_attention_may_be(qk_norm: bool) -> None:
+    """Unit vectors bound the scores by the scale, whatever the weights are."""
+    net = NodeClassifier(ModelConfig("dna", 1, 16, 4, 8, qk_norm=qk_norm), FEATURES, CLASSES).eval()
+    with torch.no_grad():
+        for lin in (net.convs[0].multi_head.lin_q, net.convs[0].multi_head.lin_k):
+            lin.weight.mul_(1000)
+    weight = net.attention(torch.randn(NODES, FEATURES), random_graph(NODES, 40)).weight
+    bound = 1 / (1 + math.exp(-2))
+    assert (weight.max() <= bound + 1e-6) == qk_norm
+
+
+@pytest.mark.parametrize("attention", ["steps", "equal"])
+def test_without_scores_there_is_nothing_to_normalise(attention: Any) -> None:
+    message = f"qk_norm=True with attention='{attention}': there are no scores of query and key; choose 'learned' or"
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(attention=attention, qk_norm=True)
+    with pytest.raises(ValueError, match=message):
+        DNAConv(8, attention=attention, qk_norm=True, steps=2 if attention == "steps" else None)
+    with pytest.raises(ValueError, match="qk_norm=True needs model='dna', not 'gcn'"):
+        ModelConfig("gcn", qk_norm=True)

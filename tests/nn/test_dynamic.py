@@ -22,7 +22,13 @@ def classifier(model: Model) -> NodeClassifier:
 
 
 def networks() -> list[nn.Module]:
-    layers = [DNAConv(8, 4, 4), DNAConv(8, 4, 1, flow="target_to_source"), GATConv(8, 2, 4, 2), GCNConv(8, 8, 2)]
+    layers = [
+        DNAConv(8, 4, 4),
+        DNAConv(8, 2, 4, qk_norm=True),
+        DNAConv(8, 4, 1, flow="target_to_source"),
+        GATConv(8, 2, 4, 2),
+        GCNConv(8, 8, 2),
+    ]
     stacks = [stack(8, 8, 2, out_channels=8, groups=2) for stack in (DNA, GCN, GAT)]
     return [*layers, *map(classifier, get_args(Model)), *stacks]
 
@@ -69,7 +75,7 @@ def compiled(network: nn.Module) -> Any:
 # Each takes seconds: the layers, and whole networks.
 COMPILED = [
     DNAConv(8, 4, 4, dropout=0.5),
-    DNAConv(8, 4, 1),
+    DNAConv(8, 4, 1, qk_norm=True),
     GATConv(8, 2, 4, 2),
     GCNConv(8, 8, 2),
     classifier("dna"),

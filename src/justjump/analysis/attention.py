@@ -126,7 +126,7 @@ def _query_and_key(model: NodeClassifier, history: History | Mapping[int, Tensor
     """Query and keys of some nodes in one layer, given h(0) .. h(T). ``[n, H, C], [n, t, H, C]``"""
     head = _conv(model, layer).multi_head
     former = torch.stack([history[s] for s in attended(model, layer)], dim=1)
-    return head.split(head.lin_q(history[layer - 1])), head.split(head.lin_k(former))
+    return head.query_and_key(history[layer - 1], former)
 
 
 def attended(model: NodeClassifier, layer: int) -> list[int]:

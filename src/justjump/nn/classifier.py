@@ -185,6 +185,7 @@ def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:
             start=config.start,
             learned=learned,
             steps=steps if config.attention in ("biased", "steps") else None,
+            qk_norm=config.qk_norm,
         )
     if config.model == "gat":
         return GATConv(

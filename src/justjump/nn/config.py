@@ -74,6 +74,11 @@ class ModelConfig:
         "(biased), the biases alone (steps), or nothing: equal shares of all representations and of none (dna).",
         later=True,
     )
+    qk_norm: bool = option(
+        False,
+        "Queries and keys of unit length in each head, with a learned positive scale of their product (dna).",
+        later=True,
+    )
     drop_edge: float = option(0.0, "Share of the edges that is left out in each step of training.", later=True)
     start: Start = option(
         "paper",
@@ -116,8 +121,10 @@ class ModelConfig:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
         if not 0 <= self.identity < math.inf:
             raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
-        if self.model != "dna" and self.attention != "learned":
-            raise ValueError(f"attention={self.attention!r} needs model='dna', not {self.model!r}")
+        for name in ("attention", "qk_norm"):
+            if self.model != "dna" and getattr(self, name) != self.__dataclass_fields__[name].default:
+                raise ValueError(f"{name}={getattr(self, name)!r} needs model='dna', not {self.model!r}")
+        check_qk_norm(self.qk_norm, self.attention)
         for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout", "drop_edge"):
             dropout_threshold(getattr(self, name), name)
 
@@ -130,3 +137,12 @@ class ModelConfig:
         """
         sizes = [self.layers, self.hidden, self.groups] + ([] if self.model == "gcn" else [self.heads])
         return "/".join(map(str, sizes))
+
+
+def check_qk_norm(qk_norm: bool, attention: Attention) -> None:
+    """Raise ValueError if there are no queries and keys to normalise."""
+    if qk_norm and attention in ("steps", "equal"):
+        raise ValueError(
+            f"qk_norm=True with attention={attention!r}: there are no scores of query and key; choose 'learned' or "
+            "'biased'"
+        )

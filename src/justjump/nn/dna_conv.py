@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from justjump import ops
 from justjump.nn.arguments import refuse_unknown, warns_of_heads
-from justjump.nn.config import Attention, Start
+from justjump.nn.config import Attention, Start, check_qk_norm
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.nn.init import reset_parameters
 from justjump.nn.sizes import check_dna_sizes, check_sizes
 from justjump.ops import Adjacency, Aggregate, History, Projections
-from justjump.ops.dna.reference import dna_edge_attention
+from justjump.ops.dna.reference import dna_edge_attention, unit_query_and_key
 from justjump.ops.dropout import dropout_threshold
 
 # What PyG's layer hands to its base class, with the values that this layer computes.
@@ -41,6 +41,7 @@ class MultiHead(nn.Module):
     """The projections of a :class:`DNAConv`, under the names that PyG gives them."""
 
     step_bias: Tensor | None  # [T, H]
+    log_scale: Tensor | None  # [H]
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class MultiHead(nn.Module):
         start: Start,
         learned: float,
         steps: int | None,
+        qk_norm: bool,
     ) -> None:
         super().__init__()
         check_sizes(channels, heads, groups)
@@ -66,14 +68,16 @@ class MultiHead(nn.Module):
         self.lin_v = GroupedLinear(channels, channels, groups, bias, learned)
         biases = nn.Parameter(torch.zeros(steps, heads)) if attention in ("biased", "steps") and steps else None
         self.register_parameter("step_bias", biases)
+        self.register_parameter("log_scale", nn.Parameter(torch.zeros(heads)) if qk_norm else None)
         self.attention, self.start = attention, start
         self._change_start()
 
     def reset_parameters(self) -> None:
         for lin in (self.lin_q, self.lin_k, self.lin_v):
             lin.reset_parameters()
-        if self.step_bias is not None:
-            nn.init.zeros_(self.step_bias)
+        for changed in (self.step_bias, self.log_scale):
+            if changed is not None:
+                nn.init.zeros_(changed)
         self._change_start()
 
     def _change_start(self) -> None:
@@ -95,7 +99,23 @@ class MultiHead(nn.Module):
     @property
     def projections(self) -> Projections:
         q, k, v = self.lin_q, self.lin_k, self.lin_v
-        return Projections(q.weight, q.bias, k.weight, k.bias, v.blocks, v.bias, self.step_bias)
+        return Projections(q.weight, q.bias, k.weight, k.bias, v.blocks, v.bias, self.step_bias, self.qk_scale)
+
+    @property
+    def qk_scale(self) -> Tensor | None:
+        """``[H]`` factors of the products of queries and keys of unit length.
+
+        They begin at the square root of the channels: a vector whose channels have variance 1 is that long, so scores
+        begin as the paper's do for such queries and keys.
+        """
+        if self.log_scale is None:
+            return None
+        return self.log_scale.exp() * math.sqrt(self.in_channels // self.heads)
+
+    def query_and_key(self, newest: Tensor, attended: Tensor) -> tuple[Tensor, Tensor]:
+        """Those that the scores are made of. ``[N, d], [N, T, d] -> [N, H, C], [N, T, H, C]``"""
+        query, key = self.split(self.lin_q(newest)), self.split(self.lin_k(attended))
+        return unit_query_and_key(query, key, self.qk_scale)
 
     def split(self, x: Tensor) -> Tensor:
         """``[..., d] -> [..., H, C]``"""
@@ -136,6 +156,8 @@ class DNAConv(nn.Module):
             head, whose common part is the margin of refusing all; ``"steps"`` for these biases alone; ``"equal"`` for
             the same share of each representation and of refusing all, as all scores zero give
         steps: number of former representations, if they have biases
+        qk_norm: scale queries and keys to unit length in each head, and learn a positive factor of their product for
+            each head; needs scores, so ``attention`` ``"learned"`` or ``"biased"``. The zero vector stays zero
         start: initialisation: as in the ``"paper"``, or ``"scaled"`` for zero biases and values of the scale of their
             inputs
         learned: share of the learned weight in the projection of values; the rest is the identity
@@ -173,6 +195,7 @@ class DNAConv(nn.Module):
         start: Start = "paper",
         learned: float = 1.0,
         steps: int | None = None,
+        qk_norm: bool = False,
         aggr: str = "add",
         **kwargs: Any,
     ) -> None:
@@ -211,7 +234,8 @@ class DNAConv(nn.Module):
                 f"steps={steps!r} with attention={attention!r}: 'biased' and 'steps' take the number of former "
                 "representations, the others None"
             )
-        self.multi_head = MultiHead(channels, heads, groups, dropout, bias, attention, start, learned, steps)
+        check_qk_norm(qk_norm, attention)
+        self.multi_head = MultiHead(channels, heads, groups, dropout, bias, attention, start, learned, steps, qk_norm)
         self.register_module("edge_mask", None)
         self.update = update
         self._cache: Adjacency | None = None
@@ -259,8 +283,7 @@ class DNAConv(nn.Module):
         out = out if self.update is None else self.update(out)
         if not return_attention:
             return out
-        query = head.split(head.lin_q(history.newest))  # [N, H, C]
-        key = head.split(head.lin_k(history.stack()[:, history.attended]))  # [N, T, H, C]
+        query, key = head.query_and_key(history.newest, history.stack()[:, history.attended])
         share = dna_edge_attention(query, key, adj.target, adj.col, head.step_bias)
         return out, EdgeAttention(adj.edge_index, share, 1 - share.sum(1), history.attended)
 

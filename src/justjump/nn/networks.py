@@ -25,7 +25,7 @@ class DNA(Stack):
         heads: attention heads
         groups: groups of the projections
         attention_dropout: probability of dropping an attention weight
-        window, keep_first, bias, aggregate: as in :class:`DNAConv`
+        window, keep_first, bias, aggregate, qk_norm: as in :class:`DNAConv`
         options: all arguments of :class:`Stack <justjump.nn.stack.Stack>`
 
     Shapes:
@@ -50,10 +50,17 @@ class DNA(Stack):
         keep_first: bool = False,
         bias: bool = True,
         aggregate: Aggregate = "gcn",
+        qk_norm: bool = False,
     ) -> DNAConv:
         check_sizes(out_channels, heads, groups, "hidden_channels")
         dropout_threshold(attention_dropout, "attention_dropout")
-        options: Any = {"window": window, "keep_first": keep_first, "bias": bias, "aggregate": aggregate}
+        options: Any = {
+            "window": window,
+            "keep_first": keep_first,
+            "bias": bias,
+            "aggregate": aggregate,
+            "qk_norm": qk_norm,
+        }
         return DNAConv(out_channels, heads=heads, groups=groups, dropout=attention_dropout, **options)
 
     def representations(self, x: Tensor | SparseMatrix, adj: Adjacency, **context: Any) -> History:

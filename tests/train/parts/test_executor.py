@@ -26,6 +26,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "dna separate": {"groups": 2, **SMALL},
     "dna window": {"groups": 8, **SMALL, "window": 2, "keep_first": True},
     "dna biased": {"groups": 8, **SMALL, "attention": "biased"},
+    "dna unit": {"groups": 8, **SMALL, "qk_norm": True, "attention": "biased"},
     "dna dropout": {"groups": 8, **SMALL, "layer_dropout": 0.3, "norm": "layer"},
     "gcn": {"model": "gcn", "groups": 1, **SMALL},
     "gcn initial": {"model": "gcn", "groups": 1, **SMALL, "update": "initial", "norm": "layer", "norm_after": "relu"},
