@@ -41,6 +41,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
     kind: Any = choice("model", KINDS) if model == "all" else model
     norm, norm_after = (*choice("norm", NORMS).split(), "sum")[:2]
     attends = kind != "gcn"
+    attention: Any = choice("attention", ATTENTION) if kind == "dna" else "learned"
     config = ModelConfig(
         model=kind,
         layers=choice("layers", LAYERS),
@@ -55,7 +56,8 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
         dropout=rate("dropout", 0.2, 0.8, step=0.1),
         input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
-        attention=choice("attention", ATTENTION) if kind == "dna" else "learned",
+        attention=attention,
+        qk_norm=choice("qk_norm", (False, True)) if kind == "dna" and attention != "equal" else False,
         attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if attends else 0.8,
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
     )
