@@ -111,8 +111,8 @@ nb::class_<A> bind_dna_layer(nb::module_& m, const std::string& name) {
     return operation<A>(m, name) JJ_FIELD(graph) JJ_FIELD(heads) JJ_FIELD(groups) JJ_FIELD(folded) JJ_FIELD(packed)
         JJ_FIELD(relu) JJ_FIELD(dropout) JJ_FIELD(seed) JJ_FIELD(first) JJ_FIELD(edge_weight) JJ_FIELD(query_weight)
             JJ_FIELD(query_bias) JJ_FIELD(key_weight) JJ_FIELD(key_bias) JJ_FIELD(value_weight) JJ_FIELD(value_bias)
-                JJ_FIELD(step_bias) JJ_FIELD(qk_scale) JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries) JJ_FIELD(keys)
-                    JJ_FIELD(folded_queries) JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total)
+                JJ_FIELD(step_bias) JJ_FIELD(qk_scale) JJ_FIELD(history) JJ_FIELD(newest) JJ_FIELD(queries)
+                    JJ_FIELD(keys) JJ_FIELD(folded_queries) JJ_FIELD(score_bias) JJ_FIELD(aggregate) JJ_FIELD(total)
                         JJ_FIELD(query_factor) JJ_FIELD(key_factor);
 }
 

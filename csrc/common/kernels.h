@@ -17,7 +17,8 @@ struct Kernels {
     void (*dna_backward_query)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_backward_history)(const Dna<S>&, const Unit&, S* scratch);
     void (*dna_write_history)(const Dna<S>&, int64_t row, const S* sums);
-    void (*unit_length)(const Layout&, S* x, int64_t x_stride, S* factor, int64_t factor_stride, int64_t rows, bool apply);
+    void (*unit_length)(const Layout&, S* x, int64_t x_stride, S* factor, int64_t factor_stride, int64_t rows,
+                        bool apply);
     void (*unit_gradient)(const Layout&, const S* unit, int64_t unit_stride, const S* factor, int64_t factor_stride,
                           const S* scale, S* grad, S* grad_scale, int64_t rows);
     void (*scale_heads)(const Layout&, const S* x, const S* scale, int64_t scale_stride, S* y, int64_t rows);

@@ -112,9 +112,8 @@ void separate_backward(const DnaBackward<S>& a, Dna<S> dna) {
         });
     const Gathered<S> gathered(a, dna);
     if (unit) {
-        passes.each_block(N, [&](int64_t first, int64_t rows, int) {
-            unit.scaled(first, rows, memory[4] + first * stride);
-        });
+        passes.each_block(
+            N, [&](int64_t first, int64_t rows, int) { unit.scaled(first, rows, memory[4] + first * stride); });
         dna.query = memory[4];
     }
     std::vector<S*> grad_keys, grad_values;

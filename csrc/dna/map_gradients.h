@@ -10,8 +10,8 @@ template <class S>
 class MapGrad {
   public:
     MapGrad(const DnaLayer<S>& a, const Matrix<S>& grad_weight, const Matrix<S>& grad_bias, int64_t chunks)
-        : wanted_(grad_weight), grad_weight_(grad_weight), grad_bias_(grad_bias),
-          chunks_(wanted_ ? chunks : 0), sums_(map_of(a, Matrix<S>(), Matrix<S>()), chunks_) {}
+        : wanted_(grad_weight), grad_weight_(grad_weight), grad_bias_(grad_bias), chunks_(wanted_ ? chunks : 0),
+          sums_(map_of(a, Matrix<S>(), Matrix<S>()), chunks_) {}
 
     void clear(int64_t chunk) const {
         if (wanted_) sums_.clear(chunk);

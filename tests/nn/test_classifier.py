@@ -392,7 +392,8 @@ def test_normalised_queries_and_keys() -> None:
     assert scale.grad.count_nonzero() == 4
     net.reset_parameters()
     assert scale.count_nonzero() == 0
-    assert net.convs[2].multi_head.qk_scale.tolist() == [2.0] * 4  # the square root of four channels
+    conv: Any = net.convs[2]
+    assert conv.multi_head.qk_scale.tolist() == [2.0] * 4  # the square root of four channels
 
 
 @pytest.mark.parametrize("qk_norm", [False, True])
@@ -400,8 +401,8 @@ def test_how_sharp_attention_may_be(qk_norm: bool) -> None:
     """Unit vectors bound the scores by the scale, whatever the weights are."""
     net = NodeClassifier(ModelConfig("dna", 1, 16, 4, 8, qk_norm=qk_norm), FEATURES, CLASSES).eval()
     with torch.no_grad():
-        for lin in (net.convs[0].multi_head.lin_q, net.convs[0].multi_head.lin_k):
-            lin.weight.mul_(1000)
+        for name in ("lin_q", "lin_k"):
+            net.get_parameter(f"convs.0.multi_head.{name}.weight").mul_(1000)
     weight = net.attention(torch.randn(NODES, FEATURES), random_graph(NODES, 40)).weight
     bound = 1 / (1 + math.exp(-2))
     assert (weight.max() <= bound + 1e-6) == qk_norm
