@@ -1,8 +1,8 @@
 // Queries and keys of unit length, head by head, where a layer has scales for their products.
 //
 // separate: keys are brought to unit length where they lie.
-// folded: there are no keys, so the attention multiplies the product with the row that it gathers by one over the length
-// of its key. Keys are projected for their lengths, and once more for the gradients of these.
+// folded: there are no keys, so the attention multiplies the product with the row that it gathers by one over the
+// length of its key. Keys are projected for their lengths, and once more for the gradients of these.
 #pragma once
 
 #include "dna/passes.h"
