@@ -16,7 +16,7 @@ SOURCES := pyproject.toml constraints.txt locks/run.txt locks/test.txt CMakeList
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.installed  ## train DNA and GCN on Cora over 10 splits, beside the paper's figures
+demo: $(VENV)/.installed  ## train the paper's DNA and GCN and the recommended DNA on Cora over 10 splits
 	@$(BIN)/justjump demo
 
 lint: $(VENV)/.test-installed  ## style and types of Python and C++

@@ -22,17 +22,18 @@ from justjump.data import Graph, load, read_graph
 from justjump.loader import NeighborLoader
 from justjump.nn import ModelConfig
 from justjump.ops import Adjacency, Sampler
+from justjump.options import recommended
 from justjump.train import Protocol, fit
 
 NETWORKS = {
     "gcn": ModelConfig("gcn", layers=2, hidden=128, groups=1),
-    "dna": ModelConfig("dna", layers=2, hidden=128, heads=8, groups=16),
+    "dna": recommended(ModelConfig, layers=2),
 }
 PROTOCOLS = {
-    "whole graph": Protocol(),
-    "batches of 1,024, fanout 15, 10": Protocol(batch_size=1024, fanout=(15, 10)),
-    "batches of 1,024, fanout 5, 5": Protocol(batch_size=1024, fanout=(5, 5)),
-    "batches of 1,024, all neighbours": Protocol(batch_size=1024),
+    "whole graph": recommended(Protocol),
+    "batches of 1,024, fanout 15, 10": recommended(Protocol, batch_size=1024, fanout=(15, 10)),
+    "batches of 1,024, fanout 5, 5": recommended(Protocol, batch_size=1024, fanout=(5, 5)),
+    "batches of 1,024, all neighbours": recommended(Protocol, batch_size=1024),
 }
 
 

@@ -28,9 +28,9 @@ def demo(
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 10,
     jobs: Jobs = 0,
 ) -> None:
-    """Train DNA and GCN on Cora, which comes with the package.
+    """Train the paper's DNA and GCN, and the recommended DNA, on Cora, which comes with the package.
 
-    DNA has 16 groups. The accuracies are printed beside the paper's.
+    The paper's DNA has 16 groups. Their accuracies are printed beside the paper's.
 
     Example: justjump demo --splits 3
     """
