@@ -2,8 +2,9 @@
 
     python scripts/wins_study.py cora citeseer wordnet.npz made --runs study --csv results/wins.csv
 
-A graph is the name of one of the paper's datasets, or a file or folder that justjump reads; `made` stands for six graphs that
-are made here, on most of which neighbours mislead. Runs are kept in a folder, and the same command goes on where it was stopped.
+A graph is the name of one of the paper's datasets, or a file or folder that justjump reads; `made` stands for six
+graphs that are made here, on most of which neighbours mislead. Runs are kept in a folder, and the same command goes on
+where it was stopped.
 """
 
 import argparse
