@@ -11,6 +11,7 @@ A graph is the name of one of the paper's datasets, or a file or folder that jus
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,15 @@ from justjump.options import recommended
 from justjump.train import Protocol, fit
 
 NETWORKS = {
-    "gcn": ModelConfig("gcn", layers=2, hidden=128, groups=1),
-    "dna": recommended(ModelConfig, layers=2),
+    "gcn": (ModelConfig("gcn", layers=2, hidden=128, groups=1), Protocol()),
+    "dna": (recommended(ModelConfig, layers=2), recommended(Protocol)),
+    "dna-paper": (ModelConfig("dna", layers=2, hidden=128, heads=8, groups=16), Protocol()),
 }
-PROTOCOLS = {
-    "whole graph": recommended(Protocol),
-    "batches of 1,024, fanout 15, 10": recommended(Protocol, batch_size=1024, fanout=(15, 10)),
-    "batches of 1,024, fanout 5, 5": recommended(Protocol, batch_size=1024, fanout=(5, 5)),
-    "batches of 1,024, all neighbours": recommended(Protocol, batch_size=1024),
+TRAININGS: dict[str, dict[str, Any]] = {
+    "whole graph": {},
+    "batches of 1,024, fanout 15, 10": {"batch_size": 1024, "fanout": (15, 10)},
+    "batches of 1,024, fanout 5, 5": {"batch_size": 1024, "fanout": (5, 5)},
+    "batches of 1,024, all neighbours": {"batch_size": 1024},
 }
 
 
@@ -48,13 +50,15 @@ def accuracy(options: argparse.Namespace) -> None:
         graph = find(name)
         for network in options.networks:
             first = None
-            for title, protocol in PROTOCOLS.items():
+            for title, batches in TRAININGS.items():
                 if options.only and not any(word in title for word in options.only):
                     continue
                 runs = []
                 for seed in range(options.splits):
                     folder = options.runs / graph.name / network / title.replace(" ", "-") / str(seed)
-                    runs.append(fit(graph, NETWORKS[network], protocol, seed=seed, output=folder, progress=False))
+                    config, protocol = NETWORKS[network]
+                    protocol = replace(protocol, **batches)
+                    runs.append(fit(graph, config, protocol, seed=seed, output=folder, progress=False))
                 found = 100 * np.array([run.test_accuracy for run in runs], dtype=float)
                 first = found.mean() if first is None else first
                 epochs, seconds = sum(run.epochs for run in runs), sum(run.seconds for run in runs)
