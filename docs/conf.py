@@ -48,7 +48,7 @@ nitpick_ignore_regex = [
     ),
     (
         r"py:.*",
-        r"(Tensor|Path|Data|Any|Literal|nn\.Module|csr_matrix|Figure|Axes|DataFrame|JumpingKnowledge|Callable|Sequence|Task|Scale)",
+        r"(Tensor|Path|Data|Any|Literal|nn\.Module|csr_matrix|Figure|Axes|DataFrame|JumpingKnowledge|Callable|Sequence|Task|Scale|justjump\.options\.T)",
     ),
 ]
 
