@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,7 +95,8 @@ def logistic_regression(graph: Graph, seed: int) -> float:
     from sklearn.linear_model import LogisticRegression
 
     split = default_split(graph, Protocol(), seed)
-    x, y = graph.features, graph.labels
+    x: Any = graph.features  # a matrix, which a Table is not
+    y = graph.labels
     tried = []
     for strength in (0.01, 0.1, 1.0, 10.0, 100.0):
         with warnings.catch_warnings():

@@ -69,6 +69,13 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     justjump("train", "--graph", folder, "--output", tmp_path / "one", *network)
     one, two = ((tmp_path / name / "split-0" / "model.safetensors").read_bytes() for name in ("one", "two"))
     assert one == two
+    altered = folder / "part-00001" / "col.npy"
+    altered.write_bytes(altered.read_bytes()[:-1] + b"x")
+    for command in ("predict", "attention"):
+        run = tmp_path / "one" / "split-0"
+        with pytest.raises(DataError, match="col.npy was altered: its SHA-256"):
+            app([command, str(run), "--graph", str(folder), "--output", str(tmp_path / "out")], standalone_mode=False)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def attention(
         check_table("--weights", weights)
         if weights == table:
             raise RunError(f"--weights {weights} is the table that --output {output} makes: choose another name")
-    parts = open_parts(graph, verify=False) if graph is not None and is_parts(graph) else None
+    parts = open_parts(graph) if graph is not None and is_parts(graph) else None
     if parts is not None:
         if weights is not None:
             raise RunError("--weights looks at the whole graph in memory: leave it out for a graph in parts")

@@ -207,7 +207,7 @@ def predict(
     if in_parts:
         from justjump.data.parts import open_parts
 
-        predict_parts(found, open_parts(graph, verify=False), output, workers, scratch)
+        predict_parts(found, open_parts(graph), output, workers, scratch)
         return
     from justjump.experiments.graph_spec import graph_for
 

@@ -67,8 +67,14 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
             assert one != other
         assert (one / "rows").exists(), "its process lives"
     assert [path.name for path in tmp_path.iterdir()] == ["justjump-of-a-user"]
+
+
+def test_a_scratch_folder_is_made(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "new" / "scratch") as one:
+        assert one.parent == tmp_path / "new" / "scratch"
+    (tmp_path / "file").touch()
     with (
-        pytest.raises(FileError, match="cannot write to the scratch folder .*nowhere: No such file"),
-        new_folder(tmp_path / "nowhere"),
+        pytest.raises(FileError, match="cannot write to the scratch folder .*file: "),
+        new_folder(tmp_path / "file"),
     ):
         pass

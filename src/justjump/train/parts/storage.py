@@ -111,6 +111,7 @@ def new_folder(scratch: Path) -> Iterator[Path]:
     What killed processes left there is removed: it may be most of a disk. A process holds a lock as long as it lives.
     """
     try:
+        scratch.mkdir(parents=True, exist_ok=True)
         _remove_left_over(scratch)
         folder = Path(tempfile.mkdtemp(prefix="justjump-", dir=scratch))
     except OSError as error:
