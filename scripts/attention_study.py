@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from justjump.data import Graph
-from justjump.train import fit
+from justjump.nn import ModelConfig
+from justjump.train import Protocol, fit
 
 NODES, CLASSES, DEGREE = 2000, 4, 6
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -99,12 +100,13 @@ def main() -> None:
     print(f"| graph | network | {' | '.join(SETTINGS)} |")
     print("|---|---|" + "---:|" * len(SETTINGS))
     base = {"layers": 2, "hidden": 64, "groups": 8, "patience": 100, "input_dropout": 0.0, "progress": False}
+    protocol = Protocol(fractions=(0.4, 0.2, 0.4))
     for name in options.graph:
         for network, own in NETWORKS.items():
             cells = []
             for setting in SETTINGS.values():
                 runs = [
-                    fit(GRAPHS[name](seed), seed=seed, fractions=(0.4, 0.2, 0.4), **base | own | setting)
+                    fit(GRAPHS[name](seed), ModelConfig(), protocol, seed=seed, **base | own | setting)
                     for seed in range(options.seeds)
                 ]
                 accuracies = [100 * (run.test_accuracy or 0.0) for run in runs]

@@ -22,7 +22,7 @@ from justjump.analysis.jacobian import influences
 from justjump.analysis.receptive_field import ReceptiveFields
 from justjump.data import Graph, load
 from justjump.nn import ModelConfig
-from justjump.train import Inputs, Run, fit, prepare
+from justjump.train import Inputs, Protocol, Run, fit, prepare
 
 NETWORKS = {
     "DNA": ModelConfig("dna", layers=5, hidden=128, heads=8, groups=16),
@@ -125,7 +125,8 @@ def main() -> None:
 
 
 def trained(graph: Graph, name: str, seed: int, folder: Path) -> Run:
-    return fit(graph, NETWORKS[name], seed=seed, output=folder / name.replace(" ", "-") / str(seed), progress=False)
+    output = folder / name.replace(" ", "-") / str(seed)
+    return fit(graph, NETWORKS[name], Protocol(), seed=seed, output=output, progress=False)
 
 
 def draw(run: Run, inputs: Inputs, spreads: dict[str, list[Spread]], folder: Path) -> None:

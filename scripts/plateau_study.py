@@ -5,6 +5,8 @@ training loss is below 90 % of that, for several starts and depths, and measures
 representation before training (the mean over the channels of their standard deviation over the nodes):
 
     python scripts/plateau_study.py --data-dir DATA --dataset cora amazon_photo --layers 1 4 16 --seeds 3
+
+With --sizes, it measures instead how large each representation is beside h(0) before training.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import torch
 
 from justjump.data import Graph, load
 from justjump.nn import ModelConfig, NodeClassifier
+from justjump.nn.config import Start
 from justjump.ops import SparseMatrix
 from justjump.train import Protocol, fit
 from justjump.train.checkpoint import Progress
@@ -54,7 +57,7 @@ def epochs_on_plateau(graph: Graph, options: dict[str, Any], seed: int, most: in
     constant = Objective().constant_loss(torch.from_numpy(graph.labels[train]))
     found: list[int] = []
     training = {"patience": most, "max_epochs": most, **options}
-    fit(graph, seed=seed, progress=False, on_epoch=leave(0.9 * constant, found), **training)
+    fit(graph, ModelConfig(), Protocol(), seed=seed, progress=False, on_epoch=leave(0.9 * constant, found), **training)
     return found[0] if found else most
 
 
@@ -69,6 +72,29 @@ def spread(graph: Graph, options: dict[str, Any]) -> float:
         return float(model.representations(x, inputs.adj).newest.std(0).mean())
 
 
+def print_sizes(name: str, graph: Graph, seeds: int) -> None:
+    """The mean distance of a row of h(t) from the mean row, divided by that of h(0), for four layers."""
+    inputs = prepare(graph)
+    starts: list[tuple[str, Start, bool]] = [
+        ("paper", "paper", True),
+        ("paper, biases set to zero", "paper", False),
+        ("scaled", "scaled", True),
+    ]
+    for title, start, biases in starts:
+        rows = []
+        for seed in range(seeds):
+            torch.manual_seed(seed)
+            model = NodeClassifier(ModelConfig(jump="concat", start=start), inputs.x.shape[1], graph.num_classes).eval()
+            with torch.no_grad():
+                for parameter in () if biases else [p for key, p in model.convs.named_parameters() if "bias" in key]:
+                    parameter.zero_()
+                history = model.representations(inputs.x, inputs.adj)
+            found = [(history[t] - history[t].mean(0)).norm(dim=1).mean() for t in range(5)]
+            rows.append([float(size / found[0]) for size in found[1:]])
+        means = [statistics.mean(column) for column in zip(*rows, strict=True)]
+        print(f"| {name} | {title} | {' | '.join(f'{mean:.2f}' for mean in means)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder with raw dataset files")
@@ -77,7 +103,14 @@ def main() -> None:
     parser.add_argument("--start", nargs="+", default=list(STARTS), choices=list(STARTS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--most", type=int, default=300, help="epochs after which a run is given up")
+    parser.add_argument(
+        "--sizes", action="store_true", help="measure representations before training, and train nothing"
+    )
     options = parser.parse_args()
+    if options.sizes:
+        for dataset in options.dataset:
+            print_sizes(dataset, load(dataset, data_dir=options.data_dir), options.seeds)
+        return
     print(f"| dataset | start | {' | '.join(f'{n} layers' for n in options.layers)} |")
     print("|---|---|" + "---:|" * len(options.layers))
     for dataset in options.dataset:

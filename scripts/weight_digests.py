@@ -49,7 +49,7 @@ def digests() -> dict[str, str]:
             run = fit(graph, config, Protocol(max_epochs=FEW_EPOCHS))
             found[f"{dataset} {model}, {FEW_EPOCHS} epochs"] = digest(run)
             if model in whole:
-                run = fit(graph, config)
+                run = fit(graph, config, Protocol())
                 found[f"{dataset} {model}, {run.epochs} epochs, test {run.test_accuracy:.4f}"] = digest(run)
         print(f"{dataset}: {len(found)} networks so far", file=sys.stderr)
     return found

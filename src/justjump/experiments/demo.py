@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -40,8 +41,7 @@ def demo(splits: int, jobs: int) -> None:
     for column in ("model", "config", "splits", "here", "paper", "diff"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for name, (config, _, stated) in networks.items():
-        kind = (config.model, config.layers)
-        own = [r for r in results if r["finished"] and (r["config"]["model"], r["config"]["layers"]) == kind]
+        own = [r for r in results if r["finished"] and r["config"] == asdict(config)]
         done, here, difference = "0", "stopped", "-"
         if (summary := Summary.of(own)) is not None:
             mean, std, number = summary

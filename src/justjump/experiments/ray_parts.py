@@ -19,10 +19,8 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol, Run, RunError
 from justjump.train.checkpoint import saved_epoch
 from justjump.train.errors import TrainingError, first_line
-from justjump.train.parts.boundary import dealt
-from justjump.train.parts.pieces import check_supported
 from justjump.train.parts.supervise import RESTARTS
-from justjump.train.parts.workers import TIMEOUT, check_timeout
+from justjump.train.parts.workers import TIMEOUT, check_training
 from justjump.train.saved import RUN_FILE
 
 # Ray's own limit on how long it waits for a worker that gives no sign of life.
@@ -51,9 +49,7 @@ def train_with_ray(
     All machines must see the folders of the parts and of the output. If a worker or a machine is lost, Ray starts the
     workers again, or as many as the machines that are left can take, and they go on from the last epoch that was saved.
     """
-    check_supported(config, protocol)
-    dealt(len(parts), workers)
-    check_timeout(worker_timeout)
+    check_training(parts, config, protocol, workers, worker_timeout)
     ray = _ray()
     try:
         from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback

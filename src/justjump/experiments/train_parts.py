@@ -15,7 +15,7 @@ from justjump.nn import ModelConfig
 from justjump.train import Protocol
 from justjump.train.errors import TrainingWarning
 from justjump.train.parts.nodes import labels_of
-from justjump.train.parts.workers import train_on_parts
+from justjump.train.parts.workers import check_training, train_on_parts
 from justjump.train.tensorboard import check_log_folder, run_folder
 
 
@@ -39,6 +39,7 @@ def train_parts(
     """Train on one split after the other, print the accuracy over them, and write it to the folder ``output``."""
     seconds = parse_time(worker_timeout, "--worker-timeout")
     parts = open_parts(folder, verify)
+    check_training(parts, config, protocol, workers, seconds)
     for option, path in (("--output", output), ("--scratch", scratch)):
         if path is not None:
             make_folder(path, option)

@@ -11,11 +11,13 @@ from torch import nn
 from justjump.data import Graph, Split
 from justjump.data.labels import is_number_text
 from justjump.data.splits import ROLES
+from justjump.train.errors import TrainingWarning
 from justjump.train.inputs import Inputs
 from justjump.train.measures import SCORE, WORDS, Values, calibration, confusion, measure, measures_of
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.part import output_of_all
 from justjump.train.remedies import Remedies
+from justjump.warn import warn
 
 MOST_CLASSES_IN_CONFUSION = 100
 # Scores below these are hardly better than those of the mean of the targets, or of a coin.
@@ -53,6 +55,13 @@ def evaluated(predicted: np.ndarray, graph: Graph, split: Split, remedies: Remed
         found[f"{role}_accuracy"] = measures[role]["accuracy"] if graph.task == "multiclass" else None
     found["notes"] = tuple(notes_on_predictions(graph, split, predicted, remedies))
     return found
+
+
+def say_notes(found: dict[str, Any], odd: list[str], aloud: bool) -> None:
+    """Warn of what is odd about predictions. What is odd about the data was said before training; a run keeps both."""
+    for note in found["notes"] if aloud else ():
+        warn(note, TrainingWarning)
+    found["notes"] = (*odd, *found["notes"])
 
 
 def calibrated(model: nn.Module, inputs: Inputs, split: Split, objective: Objective) -> float:

@@ -18,7 +18,7 @@ from justjump.train.checkpoint import Progress, State, load_state, remove_state,
 from justjump.train.device import checked_device
 from justjump.train.epochs import both, make_steps, train_until_done
 from justjump.train.errors import TrainingWarning
-from justjump.train.evaluation import calibrated, evaluate, notes_on_data
+from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_notes
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import notes_on_memory
@@ -142,9 +142,7 @@ def fit(
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
         found = evaluate(model, inputs, graph, split, objective, Remedies(config, protocol, state.progress.epoch))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
-    for note in found["notes"] if finished else ():
-        warn(note, TrainingWarning)
-    found["notes"] = (*odd, *found["notes"])
+    say_notes(found, odd, aloud=finished)
     done = state.progress
     run = Run(
         model=model,

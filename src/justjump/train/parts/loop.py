@@ -18,7 +18,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
 from justjump.train.epochs import both, train_until_done
 from justjump.train.errors import RunError, TrainingWarning
-from justjump.train.evaluation import evaluated, notes_on_data
+from justjump.train.evaluation import evaluated, notes_on_data, say_notes
 from justjump.train.measures import SCORE
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.optimizer import make_average, make_optimizer
@@ -103,9 +103,7 @@ def train_as_worker(
     constant_loss = objective.constant_loss(torch.from_numpy(graph.labels[split.train]))
     remedies = Remedies(config, protocol, state.progress.epoch)
     found = evaluated(objective.predictions(logits).numpy(), few, own, remedies)
-    for note in found["notes"] if finished and leads else ():
-        warn(note, TrainingWarning)
-    found["notes"] = (*odd, *found["notes"])
+    say_notes(found, odd, aloud=finished and leads)
     run = Run(
         model=model,
         feature_names=preprocessing.names,

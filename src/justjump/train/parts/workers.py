@@ -64,11 +64,7 @@ def train_on_parts(
             was partitioned
         log: folder of this run for TensorBoard's curves
     """
-    check_supported(config, protocol)
-    if protocol.task not in ("auto", parts.manifest.task):
-        raise ValueError(f"task={protocol.task!r}, but the graph was partitioned for {parts.manifest.task!r}")
-    dealt(len(parts), workers)
-    check_timeout(worker_timeout)
+    check_training(parts, config, protocol, workers, worker_timeout)
     options = {
         "split": split,
         "seed": seed,
@@ -101,9 +97,14 @@ def train_on_parts(
     return run
 
 
-def check_timeout(seconds: float) -> None:
-    if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise ValueError(f"worker_timeout={seconds} is no time to wait: give a number of seconds above 0")
+def check_training(parts: Parts, config: ModelConfig, protocol: Protocol, workers: int, worker_timeout: float) -> None:
+    """Raise ValueError for what cannot be trained on these parts, before anything is written or started."""
+    check_supported(config, protocol)
+    if protocol.task not in ("auto", parts.manifest.task):
+        raise ValueError(f"task={protocol.task!r}, but the graph was partitioned for {parts.manifest.task!r}")
+    dealt(len(parts), workers)
+    if not 0 < worker_timeout < threading.TIMEOUT_MAX:
+        raise ValueError(f"worker_timeout={worker_timeout} is no time to wait: give a number of seconds above 0")
 
 
 @contextmanager
