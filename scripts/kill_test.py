@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from killing import end_all, files, kill, kill_a_worker, say, start, stop, wait_for_a_write
+from killing import end_all, files, kill, kill_a_worker, last_words, say, start, stop, wait_for_a_write
 
 NETWORK = ["--model", "gcn", "--layers", "1", "--hidden", "16", "--groups", "1"]
 JOBS = ["--dataset", "cora", "--splits", "3", "--jobs", "2"]
@@ -190,8 +190,8 @@ class Case:
                 return
         if process.wait() == 0:
             self.compare()
-        else:  # it refused to go on
-            tally.lost += 1
+        else:
+            self.refused()
         self.folder, self.seen = self.new_folder(), {}
 
     def recover(self, process: subprocess.Popen[bytes]) -> None:
@@ -214,9 +214,14 @@ class Case:
             return
         say(f"{self.name}: goes on to its end")
         if self.start(self.folder).wait():
-            self.tally.lost += 1
+            self.refused()
         else:
             self.compare()
+
+    def refused(self) -> None:
+        """The command does not go on, though nobody killed it: its result is lost."""
+        self.tally.lost += 1
+        say(f"{self.name}: ends with an error, and says:\n{last_words(self.place / 't')}")
 
     def compare(self) -> None:
         found, expected, tally = everything(self.folder), self.expected, self.tally

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 SECONDS_TO_END = 10.0
+SAID = "said"
 
 
 class Process(NamedTuple):
@@ -63,13 +64,21 @@ def workers_of(pid: int) -> list[Process]:
 
 
 def start(command: list[str], temporary: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "justjump", *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "TMPDIR": str(temporary), "GLOO_SOCKET_IFNAME": "lo"},
-    )
+    """A command whose temporary files are in a folder, with what it says in the file ``said`` there."""
+    with (temporary / SAID).open("wb") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "justjump", *command],
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": str(temporary), "GLOO_SOCKET_IFNAME": "lo"},
+        )
+
+
+def last_words(temporary: Path, lines: int = 20) -> str:
+    """The end of what the last command said."""
+    text = (temporary / SAID).read_text(encoding="utf-8", errors="replace")
+    return "\n".join(text.splitlines()[-lines:])
 
 
 def end_all() -> None:
