@@ -48,8 +48,8 @@ def recommended(kind: type[T], **options: Any) -> T:
     """What a user gets who names nothing but ``options``: the values that are best over many kinds of graphs.
 
     >>> from justjump.nn import ModelConfig
-    >>> recommended(ModelConfig, layers=2).jump, ModelConfig(layers=2).jump
-    ('concat', 'none')
+    >>> recommended(ModelConfig, layers=3).update, ModelConfig(layers=3).update
+    ('initial', 'none')
     """
     return kind(**{one.name: one.metadata["recommended"] for one in fields(kind)} | options)  # type: ignore[arg-type]
 

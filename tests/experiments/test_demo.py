@@ -32,7 +32,7 @@ def test_they_stand_beside_the_paper(monkeypatch: pytest.MonkeyPatch, capsys: py
         stated = paper.TABLE1[model]["cora"]
         assert f"86.00 +- 1.00 {stated.mean:.2f} +- {stated.std:.2f} {86 - stated.mean:+.2f}" in printed
     assert "DNA (g=16) 4/128/16/8 3" in printed
-    assert "DNA, recommended 3/128/16/8 3 86.00 +- 1.00 - -" in printed
+    assert "DNA, recommended 2/128/16/8 3 86.00 +- 1.00 - -" in printed
     assert "1 seconds with 1 job at a time" in printed
 
 

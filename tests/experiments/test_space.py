@@ -3,7 +3,9 @@
 import optuna
 import pytest
 
-from justjump.experiments.space import GROUPS, HIDDEN, LAYERS, propose
+from justjump.experiments.space import GROUPS, HIDDEN, LAYERS, propose, recommended_point
+from justjump.nn import ModelConfig
+from justjump.options import recommended
 from justjump.train import Protocol
 
 
@@ -29,3 +31,14 @@ def test_mini_batches_sample_edges_already() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
     proposals = [propose(study.ask(), "dna", Protocol(batch_size=100), "accuracy") for _ in range(10)]
     assert {one.config.drop_edge for one in proposals} == {0.0}
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat", "dna"])
+def test_the_first_proposal_is_what_is_recommended(model: str) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.enqueue_trial(recommended_point(model))
+    protocol = recommended(Protocol)
+    candidate = propose(study.ask(), model, protocol, "accuracy")
+    own = {"model": model} | ({} if model == "dna" else {"start": "paper"})
+    own |= {"heads": 1, "attention_dropout": 0.8} if model == "gcn" else {}
+    assert (candidate.config, candidate.protocol) == (recommended(ModelConfig, **own), protocol)

@@ -9,15 +9,15 @@ from justjump.train import Protocol
 
 def test_the_command_that_trains_a_network_names_every_option_that_differs() -> None:
     graph = GraphSpec(path="my graph.npz", directed=True)
-    config = recommended(ModelConfig, model="gat", layers=2, jump="pool", jump_input=False)
+    config = recommended(ModelConfig, model="gat", layers=3, jump="pool", jump_input=False)
     command = train_command(graph, config, recommended(Protocol, learning_rate=0.01), 3)
     assert command == (
-        "justjump train --graph 'my graph.npz' --directed --model gat --layers 2 --jump pool --no-jump-input "
+        "justjump train --graph 'my graph.npz' --directed --model gat --layers 3 --jump pool --no-jump-input "
         "--learning-rate 0.01 --splits 3 "
-        "--output runs/my-graph-gat-pool-2-128-16-8-jump_input-False-attention_dropout-0.5"
-        "-learning_rate-0.01-patience-50"
+        "--output runs/my-graph-gat-pool-3-128-16-8-jump_input-False-update-initial-attention_dropout-0.2"
+        "-initial_share-0.3-learning_rate-0.01-patience-50-decay_nodes-2000"
     )
     of_the_paper = train_command(graph, ModelConfig("gcn", layers=1), Protocol(), 3)
-    assert "--model gcn --layers 1 --jump none --patience 10 --splits 3" in of_the_paper
+    assert "--model gcn --layers 1 --update none --patience 10 --decay-nodes 0 --splits 3" in of_the_paper
     halves = Protocol(fractions=(0.5, 0.25, 0.25))
     assert train_command(graph, config, halves, 3).endswith("# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))")

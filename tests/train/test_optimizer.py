@@ -21,11 +21,19 @@ def test_which_parameters_decay() -> None:
     decayed, plain = make_optimizer(net, Protocol(decay="weights")).param_groups
     assert (decayed["weight_decay"], plain["weight_decay"]) == (0.0005, 0.0)
     batches = Protocol(batch_size=100)
-    assert make_optimizer(net, batches, batches.steps(401)).param_groups[0]["weight_decay"] == 0.0001, "shared by 5"
+    assert make_optimizer(net, batches, 401).param_groups[0]["weight_decay"] == 0.0001, "shared by 5"
     names = {id(p): name for name, p in net.named_parameters()}
     assert all("bias" in names[id(p)] for p in plain["params"])
     assert not any("bias" in names[id(p)] for p in decayed["params"])
     assert len(decayed["params"]) + len(plain["params"]) == len(names)
+
+
+def test_the_penalty_shrinks_with_the_number_of_training_nodes() -> None:
+    net = NodeClassifier(SMALL, 5, 3)
+    protocol = Protocol(decay_nodes=500, weight_decay=0.1, input_weight_decay=0.2)
+    for nodes, share in ((1, 1.0), (500, 1.0), (1000, 0.5), (50_000, 0.01)):
+        found = [group["weight_decay"] for group in make_optimizer(net, protocol, nodes).param_groups]
+        assert found == pytest.approx([0.2 * share, 0.1 * share])
 
 
 def test_the_input_map_may_decay_apart() -> None:
@@ -95,6 +103,7 @@ def test_a_stopped_run_goes_on_with_its_rates_and_average(cora: Graph, tmp_path:
         ({"average": 1.0}, r"average=1.0 is not in \[0, 1\): choose 0 to switch it off"),
         ({"input_weight_decay": -1.0}, "input_weight_decay=-1.0 must not be negative"),
         ({"warmup": -1}, "warmup=-1 must be at least 0"),
+        ({"decay_nodes": -1}, "decay_nodes=-1 must be at least 0"),
         ({"schedule": "linear"}, "schedule='linear' is unknown: choose one of constant, cosine"),
     ],
 )

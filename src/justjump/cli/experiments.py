@@ -147,14 +147,15 @@ def sweep(
     Models: all; the kinds gcn, gat, dna; the rows gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat,
     gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
 
-    A search takes a kind, or all. It varies sizes, jumping knowledge, norms, residuals, dropout and the rates of
-    training. Rounds of nine networks are compared on one split; the best three go on to half of the splits, and the
+    A search takes a kind, or all. It begins with the recommended network, and varies sizes, jumping knowledge, norms,
+    residuals, dropout and the rates of training. Rounds of nine networks are compared on one split; the best three go on to half of the splits, and the
     best of these to all. The same command goes on where it was stopped.
 
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
     from justjump.experiments.local import worker_count
     from justjump.experiments.reproduce import Setting, parse_shard
+    from justjump.options import recommended
     from justjump.train import Protocol
 
     spec = graph_spec(dataset, graph, directed, data_dir, label)
@@ -164,7 +165,7 @@ def sweep(
             raise typer.BadParameter("--search goes without a grid: leave out --search or --grid")
         from justjump.experiments.search import search as run_search
 
-        run_search(spec, model, search, splits, setting, Protocol(), seed)
+        run_search(spec, model, search, splits, setting, recommended(Protocol), seed)
         return
     from justjump.experiments.sweep import sweep as run_sweep
 

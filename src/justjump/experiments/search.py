@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
-from justjump.experiments.space import propose
+from justjump.experiments.space import propose, recommended_point
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, Tried, as_csv, best, tried
 from justjump.experiments.words import count, network, train_command
@@ -32,6 +32,8 @@ KEPT = 3
 @dataclass
 class Search:
     """A search on one graph. The sampler is seeded and finished jobs are in the store: the same search goes on.
+
+    It begins with what is recommended, so that its choice is no worse on validation.
 
     Attributes:
         score: the measure that stands for the task
@@ -62,6 +64,8 @@ class Search:
             raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        for kind in KINDS if model == "all" else (model,):
+            study.enqueue_trial(recommended_point(kind))
         score = SCORE[as_graph(spec.load(), protocol).task]  # an error in the graph shows before anything runs
         return cls(spec, model, splits, setting, protocol, study, score)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from justjump.experiments.reproduce import KINDS
 from justjump.experiments.sweep import Candidate
 from justjump.nn import ModelConfig
+from justjump.options import recommended
 from justjump.train import Protocol
 
 if TYPE_CHECKING:
@@ -19,8 +20,24 @@ HEADS = (8, 16)
 GROUPS = (1, 8, 16)
 JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
+SHARES = (0.1, 0.3, 0.5)
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
+# What a search may choose, but for the norm, which stands for two options.
+SEARCHED = ("layers", "hidden", "heads", "groups", "jump", "update", "initial_share", "identity", "dropout")
+SEARCHED += ("input_dropout", "layer_dropout", "attention", "qk_norm", "attention_dropout", "drop_edge", "start")
+SEARCHED_IN_TRAINING = ("learning_rate", "weight_decay", "pick")
+
+
+def recommended_point(kind: str) -> dict[str, Any]:
+    """The recommended network and training with a kind of layer: what a search tries first.
+
+    >>> recommended_point("gcn")["dropout"]
+    0.5
+    """
+    config, protocol = recommended(ModelConfig), recommended(Protocol)
+    point = {name: getattr(config, name) for name in SEARCHED} | {"model": kind, "norm": config.norm}
+    return point | {name: getattr(protocol, name) for name in SEARCHED_IN_TRAINING}
 
 
 def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> Candidate:
@@ -40,6 +57,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
 
     kind: Any = choice("model", KINDS) if model == "all" else model
     norm, norm_after = (*choice("norm", NORMS).split(), "sum")[:2]
+    update: Any = choice("update", UPDATES)
     attends = kind != "gcn"
     attention: Any = choice("attention", ATTENTION) if kind == "dna" else "learned"
     config = ModelConfig(
@@ -49,7 +67,8 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
         heads=choice("heads", HEADS) if attends else 1,
         groups=choice("groups", GROUPS),
         jump=choice("jump", JUMPS),
-        update=choice("update", UPDATES),
+        update=update,
+        initial_share=choice("initial_share", SHARES) if update == "initial" else 0.1,
         norm=norm,
         norm_after=norm_after,
         identity=choice("identity", (0.0, 0.5)),
@@ -60,6 +79,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
         qk_norm=choice("qk_norm", (False, True)) if kind == "dna" and attention != "equal" else False,
         attention_dropout=rate("attention_dropout", 0.0, 0.8, step=0.2) if attends else 0.8,
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
+        start=choice("start", ("paper", "scaled")) if kind == "dna" else "paper",
     )
     training = replace(
         protocol,

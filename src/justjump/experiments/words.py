@@ -90,14 +90,14 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     """The command line that trains a network on the first splits and saves it.
 
     >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --splits")[0]
-    'justjump train --dataset cora --model gcn --layers 2 --jump none --patience 10'
+    'justjump train --dataset cora --model gcn --update none --patience 10 --decay-nodes 0'
     """
     words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
     words += ["--data-dir", spec.data_dir] if spec.data_dir else []
     words += ["--directed"] if spec.directed else []
     words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
-    left_out = {"model"} | OF_OTHERS[config.model]
+    left_out = {"model"} | OF_OTHERS[config.model] | ({"initial_share"} if config.update != "initial" else set())
     for settings in (config, protocol):
         for field in command_options(settings):
             value: Any = getattr(settings, field.name)

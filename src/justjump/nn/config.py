@@ -38,20 +38,21 @@ class ModelConfig:
     """
 
     model: Model = option("dna", "Kind of layer.")
-    layers: int = option(4, "Number of graph layers T.", recommended=3)
+    layers: int = option(4, "Number of graph layers T.", recommended=2)
     hidden: int = option(128, "Size d of every representation.")
     heads: int = option(8, "Number of attention heads (dna, gat).")
     groups: int = option(16, "Number of groups of the projections.")
-    jump: Jump = option("none", "Jumping knowledge over all representations.", recommended="concat")
+    jump: Jump = option("none", "Jumping knowledge over all representations.")
     jump_input: bool = option(True, "Jumping knowledge takes the projected features h(0), too.")
     update: Update = option(
         "none",
         "What a layer's output is merged with: skip adds the node's own former representation by a map of its own, gru "
         "gates it, residual adds it as it is, initial mixes in the projected features h(0).",
+        recommended="initial",
     )
     dropout: float = option(0.5, "Dropout before and after the graph layers.")
     input_dropout: float = option(0.5, "Dropout on the input features.")
-    attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.5)
+    attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.2)
     window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
     readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
@@ -62,7 +63,9 @@ class ModelConfig:
         "Whether the norm follows the sum over neighbours, or ReLU, where h(0) gets one, too.",
         later=True,
     )
-    initial_share: float = option(0.1, "Share of h(0) in each representation (update initial).", later=True)
+    initial_share: float = option(
+        0.1, "Share of h(0) in each representation (update initial).", recommended=0.3, later=True
+    )
     identity: float = option(
         0.0,
         "Identity mapping: layer t projects by (1 - b) I + b W with b = log(1 + identity / t); 0 projects by W.",

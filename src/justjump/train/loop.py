@@ -122,7 +122,7 @@ def fit(
         model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes).to(place)
         state = State(
             model,
-            make_optimizer(model, protocol, protocol.steps(len(split.train))),
+            make_optimizer(model, protocol, len(split.train)),
             {},
             Progress(measure=SCORE[graph.task]),
             make_average(model, protocol),

@@ -10,7 +10,7 @@ from justjump.nn import DNAConv, GATConv, NodeClassifier
 from justjump.train.protocol import Protocol
 
 
-def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, protocol: Protocol, training_nodes: int = 1) -> torch.optim.Optimizer:
     """Adam or AdamW with the L2 penalty on all parameters, or on those that are not biases.
 
     Each of the steps of an epoch takes its share of the penalty. The whole of it in each of 20 mini-batches would
@@ -23,7 +23,7 @@ def make_optimizer(model: nn.Module, protocol: Protocol, steps: int = 1) -> torc
             continue
         penalty = own if own is not None and name.startswith("lin_in.") else protocol.weight_decay
         is_plain = protocol.decay == "weights" and name.split(".")[-1].startswith("bias")
-        groups.setdefault(0.0 if is_plain else penalty / steps, []).append(parameter)
+        groups.setdefault(0.0 if is_plain else protocol.step_penalty(penalty, training_nodes), []).append(parameter)
     kind = torch.optim.AdamW if protocol.optimizer == "adamw" else torch.optim.Adam
     # The penalised ones first: the state on disk numbers the parameters in this order.
     ordered = sorted(groups.items(), key=lambda group: -group[0])

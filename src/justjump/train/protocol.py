@@ -93,6 +93,13 @@ class Protocol:
     input_weight_decay: float | None = option(
         None, "L2 penalty on the map of the input features; that of the other parameters by default.", later=True
     )
+    decay_nodes: int = option(
+        0,
+        "Number of training nodes up to which the penalty counts as it is; with more of them it shrinks, so that it "
+        "weighs the same beside the loss of each node. 0 never shrinks it.",
+        recommended=2000,
+        later=True,
+    )
     average: float = option(
         0.0,
         "Share that the average of the weights keeps in each epoch, such as 0.95; validation and the trained network "
@@ -116,6 +123,7 @@ class Protocol:
         check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
         least_values = {"patience": 1, "max_epochs": 1, "patience_start": 0, "warmup": 0, "attention_warmup": 0}
+        least_values["decay_nodes"] = 0
         for name, least in least_values.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
@@ -156,6 +164,15 @@ class Protocol:
     def steps(self, training_nodes: int) -> int:
         """The number of steps of an epoch."""
         return 1 if self.batch_size is None else -(-training_nodes // self.batch_size)
+
+    def step_penalty(self, penalty: float, training_nodes: int) -> float:
+        """What one step takes of a penalty.
+
+        >>> Protocol(decay_nodes=500).step_penalty(0.1, 2000), Protocol(batch_size=100).step_penalty(0.1, 400)
+        (0.025, 0.025)
+        """
+        share = min(1.0, self.decay_nodes / training_nodes) if self.decay_nodes else 1.0
+        return penalty * share / self.steps(training_nodes)
 
     def check_layers(self, layers: int) -> None:
         """Raise ValueError unless there is one number of ``fanout`` per layer."""

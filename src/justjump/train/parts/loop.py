@@ -80,7 +80,7 @@ def train_as_worker(
     ):
         torch.manual_seed(seed)
         model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes)
-        state = _start(model, protocol, graph)
+        state = _start(model, protocol, graph, len(split.train))
         save = None
         if output is not None:
             load_state(state, wanted, output)
@@ -168,8 +168,8 @@ def storage_in(scratch: Path | None, dtype: torch.dtype = torch.float32) -> Iter
         yield OnDisk(dtype, folder)
 
 
-def _start(model: NodeClassifier, protocol: Protocol, graph: Graph) -> State:
-    optimizer, average = make_optimizer(model, protocol), make_average(model, protocol)
+def _start(model: NodeClassifier, protocol: Protocol, graph: Graph, training_nodes: int) -> State:
+    optimizer, average = make_optimizer(model, protocol, training_nodes), make_average(model, protocol)
     state = State(model, optimizer, {}, Progress(measure=SCORE[graph.task]), average)
     state.keep_best()
     return state
