@@ -24,8 +24,10 @@ SHARES = (0.1, 0.3, 0.5)
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
 # What a search may choose, but for the norm, which stands for two options.
-SEARCHED = ("layers", "hidden", "heads", "groups", "jump", "update", "initial_share", "identity", "dropout")
-SEARCHED += ("input_dropout", "layer_dropout", "attention", "qk_norm", "attention_dropout", "drop_edge", "start")
+SEARCHED = (
+    *("layers", "hidden", "heads", "groups", "jump", "update", "initial_share", "identity", "start"),
+    *("dropout", "input_dropout", "layer_dropout", "attention_dropout", "drop_edge", "attention", "qk_norm"),
+)
 SEARCHED_IN_TRAINING = ("learning_rate", "weight_decay", "pick")
 
 
