@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from justjump.nn import ModelConfig
-from justjump.options import check_types, command_options, described, documented, option
+from justjump.options import check_types, command_options, described, documented, for_command, option
 from justjump.train import Protocol
 
 
@@ -68,3 +68,21 @@ def test_a_wrong_value_is_named_with_what_was_expected(values: dict[str, Any], m
     with pytest.raises((TypeError, ValueError)) as error:
         Meal(**values)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("python", "command"),
+    [
+        ("batch_size=0 must be at least 1", "--batch-size 0 must be at least 1"),
+        ("lower batch_size or fanout=...", "lower --batch-size or --fanout"),
+        ("fanout=[15, 10] has 2 numbers, fanout=(15, 10), too", "--fanout 15,10 has 2 numbers, --fanout 15,10, too"),
+        ("label='my column' is", "--label 'my column' is"),
+        ("read it with directed=True, or stratified=False.", "read it with --directed, or --no-stratified."),
+        ("a rate=0.5. Then", "a rate=0.5. Then"),
+        ("label=3/nodes.csv, /data/label=3/batch_size.csv", "label=3/nodes.csv, /data/label=3/batch_size.csv"),
+        ("the node's column 'label=3' is 'batch_size'", "the node's column 'label=3' is 'batch_size'"),
+        ("my_label=3 and label=3", "my_label=3 and --label 3"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(python: str, command: str) -> None:
+    assert for_command(python, ["batch_size", "fanout", "label", "directed", "stratified"]) == command

@@ -3,8 +3,11 @@
 An option is a field of a dataclass: its type, its default and its help stand beside each other.
 """
 
+import ast
 import difflib
 import inspect
+import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import Field, field, fields, replace
 from numbers import Integral, Real
@@ -126,6 +129,48 @@ def given(name: str, value: Any, kind: type[T]) -> T:
 def command_options(kind: Any) -> list[Field[Any]]:
     """The fields of a dataclass that commands offer."""
     return [one for one in fields(kind) if one.metadata["in_commands"]]
+
+
+_QUOTED = r"(?<!\w)'[^']*'|(?<!\w)\"[^\"]*\""
+_VALUE = r"'[^']*'|\[[^]]*\]|\([^)]*\)|\.\.\.|[\w+-](?:[\w.+-]*[\w+-])?"
+
+
+def for_command(text: str, names: Iterable[str]) -> str:
+    """A message with options as one types them in a command, and not as in Python.
+
+    Messages name options as ``name=value``, as ``name=...`` without a value, or by a bare name that has an underscore.
+    Texts in quotes are left as they are: they come from the user.
+
+    Args:
+        text: the message
+        names: of the options that the command has
+
+    >>> for_command("keep_first=True needs window=...; patience_start is 0", ["keep_first", "window", "patience_start"])
+    '--keep-first needs --window; --patience-start is 0'
+    >>> for_command("label=['red', 'big'] is not in 'label=x'; groups=6 is 6", ["label"])
+    "--label red,big is not in 'label=x'; groups=6 is 6"
+    """
+    names = sorted(names, key=len, reverse=True)
+    known, bare = "|".join(names), "|".join(name for name in names if "_" in name) or "_"
+
+    def typed(found: re.Match[str]) -> str:
+        name, value = found["name"] or found["bare"], found["value"]
+        if name is None:
+            return found[0]
+        option = f"--{name.replace('_', '-')}"
+        if value in (None, "...", "True"):
+            return option
+        if value == "False":
+            return f"--no-{option[2:]}"
+        if value[0] in "'([":
+            values = ast.literal_eval(value)
+            value = shlex.quote(values if isinstance(values, str) else ",".join(map(str, values)))
+        return f"{option} {value}"
+
+    pattern = (
+        rf"{_QUOTED}|(?<![\w/.=-])(?:(?P<name>{known})=(?P<value>{_VALUE})(?![\w/=])|(?P<bare>{bare})(?![\w/=.(]))"
+    )
+    return re.sub(pattern, typed, text)
 
 
 def documented(kind: type[T]) -> type[T]:

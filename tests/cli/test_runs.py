@@ -229,7 +229,7 @@ def test_a_table_is_trained_on_and_predicted(people: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("nodes", "options", "message"),
     [
-        ("id,x,target\na,1,0\nb,2,1\n", [], "if 'target' is the label, say so with label='target' (--label target)"),
+        ("id,x,target\na,1,0\nb,2,1\n", [], "if 'target' is the label, say so with --label target"),
         ("id,label,x\na,u,1\nb,v,inf\n", [], "line 3: the feature 'x' must be a finite number, got inf"),
         ("id,label,x\na,u,1\nb,v,2\n", ["--label", "kind"], "no column 'kind' for the label: choose from label, x"),
         ("id,label,x\na,u,1e39\nb,v,2\n", ["--scale", "none"], "node 0 has 1e+39 in 'x', which is too large"),

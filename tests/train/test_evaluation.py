@@ -30,7 +30,7 @@ def test_labels_that_look_like_amounts_are_named() -> None:
     prices = replace(graph, labels=np.arange(number), class_names=tuple(str(100 + 7 * i) for i in range(number)))
     (note,) = notes_on_data(prices, split_of(prices))
     assert f"{number:,} different numbers for {number:,} nodes" in note
-    assert "--task regression" in note
+    assert "task='regression'" in note
     names = replace(prices, class_names=tuple(f"n{i}" for i in range(number)))
     assert "different numbers" not in notes_on_data(names, split_of(names))[0]
 

@@ -55,7 +55,7 @@ def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatc
         run = fit(tiny, SMALL, Protocol(max_epochs=1))
     assert run.finished
     assert not any("memory" in note for note in run.notes)  # another machine may have more of it
-    with pytest.warns(TrainingWarning, match="lower batch_size or give a fanout"):
+    with pytest.warns(TrainingWarning, match="lower batch_size or give fanout="):
         fit(tiny, SMALL, Protocol(max_epochs=1, batch_size=4))
     (note,) = memory.notes_on_memory(tiny, SMALL, Protocol(batch_size=4, fanout=(2, 2)), 4)
     assert "lower batch_size or fanout" in note

@@ -103,7 +103,9 @@ def test_a_column_that_may_be_the_label_is_named(tiny: Graph) -> None:
     unlabelled = replace(
         tiny, labels=np.full(20, -1), class_names=(), feature_names=("a", "b", "c", "d", "e", "target")
     )
-    with pytest.raises(DataError, match="no labels to learn from: if 'target' is the label, say so .*--label target"):
+    with pytest.raises(
+        DataError, match="no labels to learn from: if 'target' is the label, say so with label='target'"
+    ):
         fit(unlabelled, SMALL, SHORT)
 
 

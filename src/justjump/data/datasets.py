@@ -182,6 +182,6 @@ def _download(name: str, folder: Path) -> None:
     except DataError as error:
         raise DataError(
             f"cannot download {name}: {error}; try again, or put {', '.join(download.files)} (from "
-            f"{download.base_url}) into a folder FOLDER/{name} and pass data_dir=FOLDER (--data-dir, JUSTJUMP_DATA) "
+            f"{download.base_url}) into a folder FOLDER/{name} and pass data_dir=FOLDER (or set JUSTJUMP_DATA) "
             "to work offline"
         ) from error

@@ -55,7 +55,7 @@ def is_sparse_table(scale: str, numeric: int, filled: int, rows: int) -> bool:
 def too_large(column: str, node: int, value: float) -> str:
     return (
         f"node {node} has {value:g} in {short(column)!r}, which is too large for float32: correct it, or scale the "
-        "features (scale standard)"
+        "features (scale='standard')"
     )
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from justjump.data import Graph
 from justjump.experiments.summary import Summary
+from justjump.experiments.words import for_train
 from justjump.train.measures import SCORE, WORDS, calibration_error, is_share, measures_of
 
 MOST_CLASSES = 12  # in the confusion table of a terminal
@@ -40,7 +41,7 @@ def report(graph: Graph, results: Sequence[dict[str, Any]], console: Console | N
         counts = np.sum([one["confusion"] for one in results], axis=0)
         console.print(confusion_table(graph.class_names, counts, "nodes" if graph.batch is None else "graphs"))
     for note in dict.fromkeys(note for result in results for note in result["notes"]):
-        Console(stderr=True, soft_wrap=True, highlight=False).print(note, markup=False)
+        Console(stderr=True, soft_wrap=True, highlight=False).print(for_train(note), markup=False)
 
 
 def confusion_table(names: Sequence[str], counts: np.ndarray, unit: str = "nodes") -> Table:

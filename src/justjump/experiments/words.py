@@ -10,7 +10,7 @@ from typing import Any
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
-from justjump.options import command_options
+from justjump.options import command_options, for_command
 from justjump.train import Protocol
 
 
@@ -113,3 +113,12 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     if protocol.fractions != Protocol().fractions:  # the command has no option for it
         command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
     return command
+
+
+def for_train(note: str) -> str:
+    """What a run says about itself, with options as `justjump train` has them.
+
+    >>> for_train("try class_weight='balanced' or a longer patience than 10")
+    'try --class-weight balanced or a longer patience than 10'
+    """
+    return for_command(note, [one.name for kind in (ModelConfig, Protocol) for one in command_options(kind)])

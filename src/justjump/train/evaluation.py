@@ -81,7 +81,7 @@ def notes_on_data(graph: Graph, split: Split) -> list[str]:
     if graph.task == "multiclass" and _are_amounts(graph):
         return [
             f"the labels are {len(names):,} different numbers for {graph.labelled.sum():,} {graph.unit}s, and each "
-            "counts as a class: if they are amounts to predict, choose task='regression' (--task regression)"
+            "counts as a class: if they are amounts to predict, choose task='regression'"
         ]
     if graph.task == "multiclass":
         absent = np.flatnonzero(np.bincount(labels, minlength=len(names)) == 0)

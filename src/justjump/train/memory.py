@@ -66,12 +66,12 @@ def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, train
     room, edges = available_bytes(), graph.edge_index.shape[1] // 2
     if protocol.batch_size is None:
         need = run_bytes(graph.num_nodes, edges, config)
-        remedy = "train on mini-batches (batch_size=1024, --batch-size 1024, and fanout with a number for each layer)"
+        remedy = "train on mini-batches (batch_size=1024, and fanout=... with a number for each layer)"
         if graph.batch is not None:
             remedy = "train on fewer graphs"  # there are no mini-batches of whole graphs
     else:
         need = batch_bytes(graph.num_nodes, edges, config, protocol, training)
-        remedy = "lower batch_size or fanout" if protocol.fanout else "lower batch_size or give a fanout"
+        remedy = "lower batch_size or fanout=..." if protocol.fanout else "lower batch_size or give fanout=..."
     if room is None or LIKELY * need <= room:
         return []
     window = ", or give a window" if config.model == "dna" and config.window is None else ""

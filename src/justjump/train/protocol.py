@@ -141,7 +141,9 @@ class Protocol:
 
     def _check_batches(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
-            raise ValueError(f"batch_size={self.batch_size} must be at least 1, or None for all nodes in one step")
+            raise ValueError(
+                f"batch_size={self.batch_size} must be at least 1: leave it out to take all nodes in one step"
+            )
         if self.fanout is None:
             return
         if self.batch_size is None:
@@ -152,7 +154,7 @@ class Protocol:
             fanout = ()
         if not fanout or fanout != tuple(self.fanout) or min(fanout) < -1:
             raise ValueError(
-                f"fanout={self.fanout!r} must be a list of numbers of neighbours, such as [15, 10]; -1 takes all"
+                f"fanout={self.fanout!r} must be a list of numbers of neighbours, such as fanout=[15, 10]; -1 takes all"
             )
         object.__setattr__(self, "fanout", fanout)  # JSON brings a list
 

@@ -21,12 +21,12 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
     """Raise DataError if there is nothing to learn, and ValueError if patience watches what the task does not have."""
     if not graph.num_classes:
         likely = [name for name in graph.feature_names or () if is_likely(name)]
-        hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r} (--label {likely[0]})" if likely else ""
+        hint = f"if {likely[0]!r} is the label, say so with label={likely[0]!r}" if likely else ""
         is_folder = graph.graph_names is not None
         each = f"the graphs a label each, {'in a column label of graphs.csv' if is_folder else 'as y of their Data'}"
         whose = "some of its nodes a class" if graph.batch is None else each
         if graph.feature_names:
-            whose += ", or name the columns that hold the labels with label=... (--label)"
+            whose += ", or name the columns that hold the labels with label=..."
         raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
     if graph.task != "regression":
         _check_difference(graph)

@@ -9,6 +9,7 @@ from justjump.analysis.explore.answers import Content
 from justjump.analysis.explore.panels import row_button
 from justjump.analysis.explore.session import Session
 from justjump.analysis.explore.tables import measures_by_part
+from justjump.experiments.words import for_train
 from justjump.train.measures import measure
 
 ROLES = {"train": "training", "val": "validation", "test": "test"}
@@ -20,7 +21,7 @@ def notes(session: Session) -> list[Content]:
     """What the users of the runs should know, such as that one predicts the majority class alone."""
     several = len(session.runs) > 1
     return [
-        html.P([html.B(f"{subject.title}: " if several else "Note: "), note])
+        html.P([html.B(f"{subject.title}: " if several else "Note: "), for_train(note)])
         for subject in session.runs
         for note in subject.run.notes
     ]

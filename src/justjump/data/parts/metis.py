@@ -27,7 +27,7 @@ def metis_parts(edge_index: np.ndarray, num_nodes: int, parts: int, seed: int) -
         import pymetis
     except ImportError as error:
         raise DataError(
-            "method='metis' needs pymetis: pip install 'justjump[parts]', or choose method='hash' (--method hash)"
+            "method='metis' needs pymetis: pip install 'justjump[parts]', or choose method='hash'"
         ) from error
     graph = _symmetric(edge_index, num_nodes)
     degree = np.diff(graph.indptr)
