@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from justjump.files import FileError, make_folder, remove_partial_files, replace_file, write_folder
+from justjump.files import FileError, make_folder, new_folder, remove_partial_files, replace_file, write_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -213,3 +213,19 @@ def test_what_a_killed_process_left_of_a_folder_is_removed(tmp_path: Path) -> No
     fill(fill_in)
     write_folder(tmp_path / "new", fill)
     assert names(tmp_path) == ["new"]
+
+
+def test_a_folder_with_a_file_or_of_another_stays(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        with pytest.raises(KeyboardInterrupt), new_folder(folder, "--output"):
+            _stop_in(folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old"]
+    with new_folder(None, "--output"):
+        pass
+
+
+def _stop_in(folder: Path) -> None:
+    if folder.name == "new":
+        (folder / "checkpoint").touch()
+    raise KeyboardInterrupt

@@ -3,8 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NOT_ALLOWED = "choose a place that you may write to"
@@ -189,9 +189,36 @@ def replace_text(path: Path, text: str) -> None:
     replace_file(path, lambda new: new.write_text(text, encoding="utf-8"))
 
 
-def make_folder(path: Path, option: str) -> None:
-    """Create a folder that the user named with an option, unless it is there already."""
+def make_folder(path: Path, option: str) -> list[Path]:
+    """Create a folder that the user named with an option, and those above it. Returns the new ones."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        return _make_folders(path)
     except OSError as error:
         raise FileError(f"{option} {path} cannot be created: {reason(error)}") from error
+
+
+@contextmanager
+def new_folder(path: Path | None, option: str) -> Iterator[None]:
+    """:func:`make_folder` for what follows, which may be nothing: ``path`` is None where the user has named no folder.
+
+    If what follows fails before it has written a file, the folders that were made for it are removed again.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, suppress(ValueError):
+    ...     with new_folder(Path(folder, "runs", "first"), "--output"):
+    ...         raise ValueError("the options are refused")
+    >>> Path(folder, "runs").exists()
+    False
+    """
+    if path is None:
+        yield
+        return
+    new = make_folder(path, option)
+    try:
+        yield
+    except BaseException:
+        inside = sorted(new[-1].rglob("*"), reverse=True) if new else []
+        for folder in (*inside, *new):
+            with suppress(OSError):  # it is a file, or there are files in it
+                folder.rmdir()
+        raise

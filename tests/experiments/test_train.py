@@ -53,6 +53,18 @@ def test_notes_come_before_training(
     assert "note: training will most likely not fit into memory" in capsys.readouterr().err
 
 
+def test_a_run_that_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        (tmp_path / "runs" / "split-0").mkdir()
+        raise RunError("the loss is no number")
+
+    spec, output, logs = write_graph(tmp_path / "graph", split=False), tmp_path / "runs", tmp_path / "logs" / "first"
+    monkeypatch.setattr("justjump.experiments.train.run_jobs", fail)
+    with pytest.raises(RunError, match="the loss is no number"):
+        train(spec, SMALL, SHORT, splits=1, seed=0, jobs=1, output=output, tensorboard=logs, as_json=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]
+
+
 def test_nothing_is_written_if_the_curves_cannot_be(tmp_path: Path) -> None:
     spec, output = write_graph(tmp_path / "graph", split=False), tmp_path / "runs"
     (tmp_path / "file").touch()

@@ -25,10 +25,17 @@ def folder(tmp_path: Path) -> Path:
     return load("cora").partition(3, tmp_path / "parts", method=part).folder
 
 
-def train(folder: Path, output: Path, timeout: str = "1m", verify: bool = True, **options: Path) -> None:
+def train(
+    folder: Path,
+    output: Path,
+    timeout: str = "1m",
+    verify: bool = True,
+    protocol: Protocol = Protocol(max_epochs=5),  # noqa: B008 - it cannot be changed
+    **options: Path,
+) -> None:
     own: dict[str, Any] = {"workers": 1, "engine": "local", "address": None, "splits": 2, "seed": 4, "as_json": True}
     own |= {"scratch": None, "verify": verify, "worker_timeout": timeout, "output": output, **options}
-    train_parts(folder, CONFIG, Protocol(max_epochs=5), **own)
+    train_parts(folder, CONFIG, protocol, **own)
 
 
 def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,6 +66,13 @@ def test_every_changed_byte_is_noticed_before_training(folder: Path, tmp_path: P
     assert not (tmp_path / "out").exists(), "training has not begun"
     with pytest.raises(ValueError, match="--worker-timeout soon: write a time such as 90s, 10m or 2h"):
         train(folder, tmp_path / "out", timeout="soon")
+
+
+def test_what_is_refused_leaves_no_folder(folder: Path, tmp_path: Path) -> None:
+    for protocol in (Protocol(batch_size=10), Protocol(task="regression")):
+        with pytest.raises(ValueError, match="graph"):
+            train(folder, tmp_path / "out", protocol=protocol, scratch=tmp_path / "a" / "b", tensorboard=tmp_path / "c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts"]
 
 
 @pytest.mark.slow

@@ -55,3 +55,9 @@ def test_a_choice_of_another_search_or_a_damaged_one(tmp_path: Path) -> None:
     (folder / CHOICE_FILE).write_text("[")
     with pytest.raises(RunError, match="delete it to search again"):
         tuned(GraphSpec("cora"), "1s", Protocol(), 1, tmp_path, 0)
+
+
+def test_a_graph_that_is_not_there_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        tuned(GraphSpec(path=str(tmp_path / "nowhere")), "1s", Protocol(), 1, tmp_path / "runs" / "first", 0)
+    assert not list(tmp_path.iterdir())

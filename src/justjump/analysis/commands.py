@@ -35,7 +35,7 @@ from justjump.analysis.summaries import (
 )
 from justjump.data import Graph
 from justjump.data.parts import is_parts, open_parts
-from justjump.files import make_folder
+from justjump.files import new_folder
 from justjump.train import RunError
 from justjump.train.parts.nodes import labels_of
 from justjump.train.process import keep_memory
@@ -187,9 +187,8 @@ def attention(
         raise RunError(f"--by class needs labels, and {found.name} has none: choose all, layer or head")
     model = run.model
     if parts is not None:
-        if scratch is not None:
-            make_folder(scratch, "--scratch")
-        boxes = attention_of_parts(run, parts, by, layer, workers, scratch)
+        with new_folder(scratch, "--scratch"):
+            boxes = attention_of_parts(run, parts, by, layer, workers, scratch)
     else:
         boxes = attention_statistics(model, subject.inputs, by, layer, found.num_classes)
     panels = _panels(by, boxes, found)

@@ -12,8 +12,8 @@ from justjump.analysis.files import check_extra, save_figure
 from justjump.analysis.quality_figures import calibration_figure, confusion_figure
 from justjump.analysis.subject import model_title
 from justjump.data.splits import ROLES
-from justjump.experiments.words import count, unusual
-from justjump.files import make_folder, replace_text
+from justjump.experiments.words import count, for_train, unusual
+from justjump.files import new_folder, replace_text
 from justjump.train import Run
 from justjump.train.measures import SCORE, WORDS, calibration_error, is_share, measures_of
 from justjump.train.run import find_run
@@ -33,11 +33,11 @@ def report(folder: Path, output: Path) -> None:
     """Write ``report.md`` about the run in a folder, and ``confusion.png`` and ``calibration.png`` for classes."""
     check_extra()
     run = find_run(folder)
-    make_folder(output, "--output")
-    drawn = dict(figures(run))
-    for name, figure in drawn.items():
-        save_figure(figure, [output / f"{name}.png"])
-    replace_text(output / TEXT_FILE, report_text(run, list(drawn)))
+    with new_folder(output, "--output"):
+        drawn = dict(figures(run))
+        for name, figure in drawn.items():
+            save_figure(figure, [output / f"{name}.png"])
+        replace_text(output / TEXT_FILE, report_text(run, list(drawn)))
     files = [output / TEXT_FILE, *(output / f"{name}.png" for name in drawn)]
     print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
 
@@ -59,7 +59,7 @@ def report_text(run: Run, pictures: Sequence[str] = ()) -> str:
     lines = [f"# {_escaped(model_title(run))} on {_escaped(run.graph_name)}", ""]
     if score is not None:
         lines += [f"Test {WORDS[name]}: **{shown_value(name, score)}{' %' * is_share(name)}**", ""]
-    lines += [f"> **Note:** {_escaped(note)}\n" for note in run.notes]
+    lines += [f"> **Note:** {_escaped(for_train(note))}\n" for note in run.notes]
     if not run.finished:
         lines += ["> **Note:** training was stopped before its end\n"]
     lines += ["## Measures", "", *_measures(run), ""]

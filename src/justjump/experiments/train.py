@@ -17,8 +17,8 @@ from justjump.experiments.jobs import Done, Event, Failed, Job, preprocessing
 from justjump.experiments.local import run_here, run_in_workers, worker_count
 from justjump.experiments.report import report
 from justjump.experiments.summary import Summary
-from justjump.experiments.words import count
-from justjump.files import make_folder, replace_text
+from justjump.experiments.words import count, for_train
+from justjump.files import new_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.batches import check_batches
@@ -53,21 +53,20 @@ def train(
     prepared = preprocessing(spec, protocol.scale)
     split = default_split(graph, protocol, seed)
     split.check(graph)
-    if tensorboard is not None:
-        check_log_folder(tensorboard)
-    if output is not None:
-        make_folder(output, "--output")
-    say_task(graph, protocol, "--task")
-    if splits > 1 and graph.masks is not None:
-        print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
-    say_features(prepared)
-    for note in [*notes_on_data(graph, split), *notes_on_memory(graph, config, protocol, len(split.train))]:
-        print(f"note: {note}", file=sys.stderr)
-    todo = [
-        Job(spec, config, protocol, number, _text(output and output / f"split-{number}"), _text(tensorboard), device)
-        for number in range(seed, seed + splits)
-    ]
-    results, seconds = run_jobs(todo, [f"split {job.seed}" for job in todo], jobs)
+    with new_folder(tensorboard, "--tensorboard"), new_folder(output, "--output"):
+        if tensorboard is not None:
+            check_log_folder(tensorboard)
+        say_task(graph, protocol, "--task")
+        if splits > 1 and graph.masks is not None:
+            print(f"{graph.name} brings its own split: {splits} initialisations on it", file=sys.stderr)
+        say_features(prepared)
+        for note in [*notes_on_data(graph, split), *notes_on_memory(graph, config, protocol, len(split.train))]:
+            print(f"note: {for_train(note)}", file=sys.stderr)
+        todo = [
+            Job(spec, config, protocol, one, _text(output and output / f"split-{one}"), _text(tensorboard), device)
+            for one in range(seed, seed + splits)
+        ]
+        results, seconds = run_jobs(todo, [f"split {job.seed}" for job in todo], jobs)
     conclude(graph, config, protocol, results, seconds, splits, output, as_json)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from justjump.data.parts import open_parts
 from justjump.experiments.train import conclude
 from justjump.experiments.tune import parse_time
-from justjump.files import make_folder
+from justjump.files import new_folder
 from justjump.nn import ModelConfig
-from justjump.train import Protocol
+from justjump.train import Protocol, Run
 from justjump.train.errors import TrainingWarning
 from justjump.train.parts.nodes import labels_of
 from justjump.train.parts.workers import check_training, train_on_parts
@@ -40,28 +42,25 @@ def train_parts(
     seconds = parse_time(worker_timeout, "--worker-timeout")
     parts = open_parts(folder, verify)
     check_training(parts, config, protocol, workers, seconds)
-    for option, path in (("--output", output), ("--scratch", scratch)):
-        if path is not None:
-            make_folder(path, option)
-    if tensorboard is not None:
-        check_log_folder(tensorboard)
+    train: Callable[..., Run] = train_on_parts
+    if engine == "ray":
+        from justjump.experiments.ray_parts import train_with_ray
+
+        train = partial(train_with_ray, address=address)
     start, results = time.perf_counter(), []
-    for number in range(seed, seed + splits):
-        own = None if output is None else output / f"split-{number}"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
-            options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number, "output": own}
-            options["worker_timeout"] = seconds
+    with new_folder(output, "--output"), new_folder(scratch, "--scratch"), new_folder(tensorboard, "--tensorboard"):
+        if tensorboard is not None:
+            check_log_folder(tensorboard)
+        for number in range(seed, seed + splits):
+            options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number}
+            options |= {"worker_timeout": seconds, "output": output and output / f"split-{number}"}
             if tensorboard is not None:
                 name = f"{parts.manifest.name}-{parts.manifest.digest[:8]}"
                 options["log"] = Path(run_folder(tensorboard, name, config, protocol, number))
-            if engine == "ray":
-                from justjump.experiments.ray_parts import train_with_ray
-
-                run = train_with_ray(parts, config, protocol, address=address, **options)
-            else:
-                run = train_on_parts(parts, config, protocol, **options)
-        results.append(run.to_dict())
-        if not run.finished:
-            break
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrainingWarning)  # the result has them as notes
+                run = train(parts, config, protocol, **options)
+            results.append(run.to_dict())
+            if not run.finished:
+                break
     conclude(labels_of(parts), config, protocol, results, time.perf_counter() - start, splits, output, as_json)

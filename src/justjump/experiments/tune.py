@@ -22,7 +22,7 @@ from justjump.experiments.search import ROUND, Search, write_trials
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, best
 from justjump.experiments.words import count, network
-from justjump.files import make_folder, replace_text
+from justjump.files import new_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 
@@ -40,9 +40,9 @@ def tuned(
     """
     seconds = parse_time(text)
     asked = {"tune": text, "seed": seed, "protocol": asdict(protocol)}
-    with TemporaryDirectory() if output is None else nullcontext(output / "tuning") as name:
+    place = TemporaryDirectory() if output is None else nullcontext(output / "tuning")
+    with place as name, new_folder(Path(name), "--output"):
         folder = Path(name)
-        make_folder(folder, "--output")
         if (found := _read_choice(folder / CHOICE_FILE, asked)) is None:
             choice = tune(spec, seconds, Setting(folder, worker_count(jobs)), protocol, seed)
             found = choice.config, choice.protocol

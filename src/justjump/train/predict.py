@@ -11,7 +11,7 @@ from justjump.data import DataError, Graph
 from justjump.data.labels import Task
 from justjump.data.parts import Parts
 from justjump.data.splits import ROLES
-from justjump.files import make_folder
+from justjump.files import new_folder
 from justjump.train.inputs import data_hash
 from justjump.train.measures import WORDS, Values, measure
 from justjump.train.parts.predictions import Predictions
@@ -43,9 +43,8 @@ def predict(run: Run, graph: Graph, output: Path) -> None:
 
 def predict_parts(run: Run, parts: Parts, output: Path, workers: int = 1, scratch: Path | None = None) -> None:
     """The same for a graph in parts, with one part at a time in memory. The rows are in the order of the parts."""
-    if scratch is not None:
-        make_folder(scratch, "--scratch")
-    found = Predictions(run, parts, workers, scratch, progress=True).save(output)
+    with new_folder(scratch, "--scratch"):
+        found = Predictions(run, parts, workers, scratch, progress=True).save(output)
     _say_measures(found, "node")
     _say_where(run.task, parts.manifest.num_nodes, "node", output)
 
