@@ -37,7 +37,7 @@ def test_kinds(cells: list[str], kind: str) -> None:
 
 
 def test_a_text_among_numbers_is_odd() -> None:
-    assert sniffed([str(number) for number in range(40)] + ["4O"]).odd() == (40, "number")
+    assert sniffed([str(number) for number in range(40)] + ["4O"]).odd() == (40, "4O", "number")
     assert sniffed(["1", "2", "3", "unknown"]).odd() is None  # codes, with a word for one of them
     assert sniffed([str(number) for number in range(40)] + ["n/a", ""]).odd() is None
 
@@ -45,9 +45,9 @@ def test_a_text_among_numbers_is_odd() -> None:
 def test_what_is_no_date_among_dates_is_odd() -> None:
     dates = [f"2026-03-{day:02}" for day in range(1, 11)]
     assert sniffed([*dates, "", "n/a"]).odd() is None
-    assert sniffed([*dates, "", "2026-02-30"]).odd() == (11, "date")
-    assert sniffed(["soon", *dates]).odd() == (0, "date")
-    assert sniffed([*dates, "20260311"]).odd() == (10, "date")
+    assert sniffed([*dates, "", "2026-02-30"]).odd() == (11, "2026-02-30", "date")
+    assert sniffed(["soon", *dates]).odd() == (0, "soon", "date")
+    assert sniffed([*dates, "20260311"]).odd() == (10, "20260311", "date")
     assert sniffed([*dates, "a", "b", "c"]).odd() is None
     assert sniffed([*dates[:3], "soon"]).odd() is None
 

@@ -66,11 +66,11 @@ def test_concat_matches_texts() -> None:
         ({}, "there is no column of features"),
         ({"x": [1], "y": [1, 2]}, "one value per node, got 1 and 2"),
         ({"x": np.ones((2, 2))}, r"'x' must have one value per node, got \[2, 2\]"),
-        ({"x": [1.0, np.inf]}, "node 1 has infinity in the column 'x'"),
+        ({"x": [1.0, np.inf]}, "row 1: the feature 'x' must be a finite number, got inf"),
         ({"x": np.array([1j, 2])}, "'x' must hold numbers, texts, booleans or dates, got complex128"),
         ({"note": ["word " * 100, "b"]}, r"all columns of features are free text, which is left out \(note\)"),
-        ({"x": ["2026-03-01"] * 9 + ["March"]}, "row 9 of the column 'x' is 'March', but most others are dates"),
-        ({"x": [*range(40), "4O"]}, "row 40 of the column 'x' is '4O', but most others are numbers"),
+        ({"x": ["2026-03-01"] * 9 + ["March"]}, "row 9: the column 'x' holds 'March', but most others are dates"),
+        ({"x": [*range(40), "4O"]}, "row 40: the column 'x' holds '4O', but most others are numbers"),
     ],
 )
 def test_errors(columns: dict[str, Any], message: str) -> None:

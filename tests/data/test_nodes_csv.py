@@ -47,7 +47,7 @@ def test_numbers_alone_are_no_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["class", "target", "y", "Class"])
 def test_a_text_column_that_is_called_like_a_label_is_one(tmp_path: Path, name: str) -> None:
-    with pytest.warns(DataWarning, match=f"the column '{name}' is taken as the label; choose another .*--label"):
+    with pytest.warns(DataWarning, match=f"the column '{name}' is taken as the label; choose another one with label="):
         graph = read(tmp_path, f"id,x,{name}\na,1,cat\nb,2,dog\n")
     assert graph.class_names == ("cat", "dog")
     assert isinstance(graph.features, np.ndarray)
@@ -97,14 +97,14 @@ DATES = "id,since\n" + "".join(f"{number},2026-03-0{number}\n" for number in ran
 @pytest.mark.parametrize(
     ("nodes", "options", "message"),
     [
-        ("id,class,y,x\na,cat,u,1\nb,dog,v,2\n", {}, "no column 'label', but class and y: say which .*--label class"),
+        ("id,class,y,x\na,cat,u,1\nb,dog,v,2\n", {}, "no column 'label', but class and y: say which .*label='class'"),
         ("id,x\na,1\nb,2\n", {"label": "z"}, "has no column 'z' for the label: choose from x"),
         ("id,x\na,1\nb,2\n", {"label": "id"}, "has no column 'id' for the label"),
-        ("id,x\na,1\nb,2\n", {"label": "x"}, "no column of features besides id,x"),
+        ("id,x\na,1\nb,2\n", {"label": "x"}, "no column of features besides id, x"),
         ("id,u,v,x\na,1,w,1\nb,2,3,2\n", {"label": ["u", "v"]}, "several labels must be numbers, but 'v' holds 'w'"),
         ("id,x,city\na,1,Bonn\nb,-inf,Ulm\n", {}, "line 3: the feature 'x' must be a finite number, got -inf"),
-        (DATES + "a,2026-02-30\n", {}, "line 9: the column 'since' must hold a date like most other lines: correct"),
-        (NUMBERS + "a,12O\n", {}, "line 42: the column 'x' must hold a number like most other lines"),
+        (DATES + "a,2026-02-30\n", {}, "line 9: the column 'since' holds '2026-02-30', but most others are dates"),
+        (NUMBERS + "a,12O\n", {}, "line 42: the column 'x' holds '12O', but most others are numbers"),
         (f"id,x\na,{'long ' * 100}\nb,c\n", {}, r"all columns of features are free text, which is left out \(x\)"),
         ("id,city\na,Bonn\na,Ulm\n", {}, "line 3: the id 'a' is already in line 2"),
         ("id,city,split\na,Bonn,most\n", {}, "line 2: the column 'split' must hold .* got 'most'"),
@@ -127,6 +127,6 @@ def test_an_npz_file_has_its_labels_in_an_array(tmp_path: Path) -> None:
 def test_a_label_alone_is_not_enough(tmp_path: Path) -> None:
     with (
         pytest.warns(DataWarning, match="'class' is taken as the label"),
-        pytest.raises(DataError, match="no column of features besides id,class"),
+        pytest.raises(DataError, match="no column of features besides id, class"),
     ):
         read(tmp_path, "id,class\na,cat\nb,dog\n")

@@ -44,8 +44,8 @@ class CellSniffer:
         self.dates = 0
         self.others = 0  # neither a number nor missing
         self.is_plain = True  # all cells are numbers that float32 takes
-        self._first_other: int | None = None
-        self._first_undated: int | None = None  # neither a date nor missing
+        self._first_other: tuple[int, str] | None = None  # the number of the cell and its text
+        self._first_undated: tuple[int, str] | None = None  # neither a date nor missing
         self._different: set[str] = set()
         self._different_numbers: set[float] = set()
         self._is_long = False
@@ -61,7 +61,7 @@ class CellSniffer:
             return
         if number == number:
             self.numbers += times
-            self._note_undated(times)
+            self._note_undated(cell, times)
             self.is_plain = self.is_plain and abs(number) <= _FLOAT32
             if len(self._different_numbers) <= MANY_NUMBERS:
                 self._different_numbers.add(number)
@@ -73,24 +73,24 @@ class CellSniffer:
         if lower in MISSING:
             return
         if self._first_other is None:
-            self._first_other = self.cells - times
+            self._first_other = self.cells - times, text
         self.others += times
         if len(text) > MAX_LENGTH:
             self._is_long = True
             self._different.clear()
         if self._is_long:
-            self._note_undated(times)
+            self._note_undated(text, times)
             return
         self._different.add(text)
         if days(text) is not None:
             self.dates += times
             return
-        self._note_undated(times)
+        self._note_undated(text, times)
         self.booleans += times * (lower in BOOLEANS)
 
-    def _note_undated(self, times: int) -> None:
+    def _note_undated(self, text: str, times: int) -> None:
         if self._first_undated is None:
-            self._first_undated = self.cells - times
+            self._first_undated = self.cells - times, text
 
     def kind(self) -> Kind | Literal["text"]:
         """The kind of the column; `"text"` if it holds free text."""
@@ -104,21 +104,24 @@ class CellSniffer:
         many = len(self._different) > MAX_VALUES and len(self._different) > self.others / 2
         return "text" if self._is_long or many else "category"
 
-    def odd(self) -> tuple[int, str] | None:
-        """The number of the first cell that is none, if nearly all others are numbers or dates: likely a mistake.
+    def odd(self) -> tuple[int, str, str] | None:
+        """The first cell that is none, if nearly all others are numbers or dates: likely a mistake.
+
+        Returns:
+            the number of the cell, its text, and what the others are
 
         >>> sniffer = CellSniffer()
         >>> for cell in ("2026-01-30", "2026-02-30", "2026-03-30", "2026-04-30", "2026-05-30", "2026-06-30"):
         ...     sniffer.add(cell)
         >>> sniffer.odd()
-        (1, 'date')
+        (1, '2026-02-30', 'date')
         """
         known = self.numbers + self.others
         is_numeric = self.numbers >= MOSTLY * known and len(self._different_numbers) > MANY_NUMBERS
         if is_numeric and self._first_other is not None:
-            return self._first_other, "number"
+            return *self._first_other, "number"
         is_dated = self.dates >= MOSTLY * known and self.dates >= SOME_DATES
-        return (self._first_undated, "date") if is_dated and self._first_undated is not None else None
+        return (*self._first_undated, "date") if is_dated and self._first_undated is not None else None
 
 
 _FLOAT32 = float(np.finfo(np.float32).max)

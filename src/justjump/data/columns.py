@@ -12,6 +12,7 @@ import numpy as np
 
 from .cells import BOOLEANS, CellReader, CellSniffer, Kind, number
 from .errors import DataError, short
+from .faults import RowError, not_finite, odd_cell
 
 _DAY = np.timedelta64(1, "D")
 
@@ -46,11 +47,8 @@ class Column:
             if self.kind == "boolean" and not all(text.lower() in BOOLEANS for text in self.texts):
                 raise DataError(f"the column {short(self.name)!r} is boolean, but not all its texts are true or false")
         elif np.isinf(values).any():
-            node = int(np.flatnonzero(np.isinf(values))[0])
-            raise DataError(
-                f"features must be finite numbers, but node {node} has infinity in the column {short(self.name)!r}: "
-                "replace it, or leave it empty if it is unknown"
-            )
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise RowError(row, not_finite(self.name, float(values[row])))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -122,7 +120,7 @@ class Table:
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "left_out", tuple(self.left_out))
         if not self.columns:
-            raise DataError(_no_columns(self.left_out))
+            raise DataError(no_columns(self.left_out))
         sizes = {len(column) for column in self.columns}
         if len(sizes) > 1:
             raise DataError(f"all columns must have one value per node, got {min(sizes)} and {max(sizes)} values")
@@ -206,11 +204,8 @@ def column_of(name: str, values: Any) -> Column | None:
         sniffer.add(cell)
     odd = sniffer.odd()
     if odd is not None:
-        row, wanted = odd
-        raise DataError(
-            f"row {row} of the column {short(name)!r} is {short(cells[row])!r}, but most others are {wanted}s: correct "
-            "it, or leave it empty if it is unknown"
-        )
+        row, text, wanted = odd
+        raise RowError(row, odd_cell(name, text, wanted))
     found = sniffer.kind()
     if found == "text":
         return None
@@ -242,7 +237,8 @@ def _joined(parts: Sequence[Column]) -> Column:
     return Column(name, kind, np.concatenate([part.positions(texts) for part in parts]), tuple(texts))
 
 
-def _no_columns(left_out: Sequence[str]) -> str:
+def no_columns(left_out: Sequence[str]) -> str:
+    """What is wrong with a table without columns."""
     if not left_out:
         return "there is no column of features: add at least one"
     return (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import DataError, refuse_pipe, short
+from .faults import Rows, no_column, two_columns
 
 
 class CsvFile:
@@ -22,14 +23,11 @@ class CsvFile:
         self.columns = [column.strip() for column in header]
         for column in required:
             if column not in self.columns:
-                raise DataError(
-                    f"{path}, line 1: there is no column {column!r} in {short(','.join(self.columns))!r}: the first "
-                    f"line must name the columns {','.join(required)},... separated by commas"
-                )
+                raise no_column(path, column, self.columns)
         self._place = {column: position for position, column in enumerate(self.columns)}
         twice, count = Counter(self.columns).most_common(1)[0]
         if count > 1:
-            raise DataError(f"{path}, line 1: there are two columns {short(twice)!r}: rename one of them")
+            raise two_columns(path, twice)
 
     def position(self, column: str | None) -> int | None:
         return None if column is None else self._place.get(column)
@@ -38,8 +36,12 @@ class CsvFile:
         """The positions of columns that are there."""
         return [self._place[column] for column in columns]
 
+    def rows(self, lines: Sequence[int]) -> Rows:
+        """The rows, given the line of each."""
+        return Rows(self.path, lines)
+
     def error(self, line: int, problem: str) -> DataError:
-        return DataError(f"{self.path}, line {line}: {problem}")
+        return self.rows([line]).error(0, problem)
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         lines = self._lines()

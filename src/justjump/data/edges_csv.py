@@ -9,7 +9,7 @@ import numpy as np
 
 from .cells import number
 from .csv_file import CsvFile
-from .errors import DataError, short
+from .faults import bad_weight, check_edge_columns, two_weights, unknown_end
 from .sparse import WeightConflictError, simplify
 
 
@@ -18,9 +18,7 @@ def read_edges_csv(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Read `source,target[,weight]`: edges `[2, E]` between the numbers of nodes, and their weights `[E]`."""
     file = CsvFile(path, ("source", "target"))
-    unknown = [column for column in file.columns if column not in ("source", "target", "weight")]
-    if unknown:
-        raise DataError(f"{path}, line 1: unknown column {short(unknown[0])!r}: the columns are source,target[,weight]")
+    check_edge_columns(path, file.columns)
     source, target, weight = (file.position(column) for column in ("source", "target", "weight"))
     ends, weights, lines = array("q"), array("d"), array("q")
     for line, row in file:
@@ -28,21 +26,16 @@ def read_edges_csv(
             name = row[position or 0].strip()
             node = nodes.get(name)
             if node is None:
-                raise file.error(line, f"the {column} {short(name)!r} is not an id in {nodes_file}")
+                raise file.error(line, unknown_end(column, name, nodes_file))
             ends.append(node)
         lines.append(line)
         if weight is not None:
             value = number(row[weight])
             if not 0 <= value <= float(np.finfo(np.float32).max):
-                raise file.error(line, f"the weight {short(row[weight])!r} must be a number that is not negative")
+                raise file.error(line, bad_weight(row[weight]))
             weights.append(value)
     edge_index = np.array(ends, dtype=np.int64).reshape(-1, 2).T  # [2, E]
     try:
         return simplify(edge_index, len(nodes), None if weight is None else np.array(weights), directed)
     except WeightConflictError as error:
-        first, second = lines[error.first], lines[error.second]
-        raise file.error(
-            max(first, second),
-            f"the edge of line {min(first, second)} is repeated with another weight ({error.weights[0]:g} and "
-            f"{error.weights[1]:g}): keep one, or read the graph with directed=True if they have opposite directions",
-        ) from None
+        raise two_weights(file.rows(lines), error.first, error.second, error.weights) from None

@@ -11,8 +11,21 @@ from scipy.sparse import csr_matrix
 
 from justjump.warn import warn
 
+from .cells import number
 from .columns import Column, Table, cell_text, column_of
 from .errors import DataError, DataWarning, short
+from .faults import (
+    RowError,
+    Rows,
+    bad_weight,
+    no_column,
+    no_features,
+    no_rows,
+    same_id,
+    two_columns,
+    two_weights,
+    unknown_end,
+)
 from .nodes import NodeRows, Nodes, choose_labels, compact, guess_label
 from .sparse import WeightConflictError, simplify
 
@@ -32,15 +45,18 @@ def nodes_of_frame(
         where: what messages call the frame.
     """
     columns = _names(frame, where)
-    _check(identity, columns, where, "identity")
+    _check(identity, columns, where, "id")
     _check(split, columns, where, "split")
     identity = identity or ("id" if "id" in columns else None)
     split = split or ("split" if "split" in columns else None)
     labels = choose_labels(list(columns), label, where)
     others = {identity, split, *(labels or [])}
     chosen = [column for column in columns if column not in others]
+    place = Rows(where)
     try:
         made = {column: column_of(column, columns[column]) for column in chosen}
+    except RowError as error:
+        raise place.error(error.row, error.problem) from None
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
     if labels is None:
@@ -49,9 +65,9 @@ def nodes_of_frame(
     kept = [column for name, column in made.items() if column is not None and name not in labels]
     left_out = tuple(name for name, column in made.items() if column is None and name not in labels)
     if not len(frame):
-        raise DataError(f"{where} has no rows: add one per node")
+        raise no_rows(where)
     if not kept and not left_out:
-        raise DataError(f"{where} has no column of features besides {short(', '.join(columns))}: add at least one")
+        raise no_features(where, columns)
 
     rows = NodeRows(labels, split or "split")
     ids = [text_of(value) for value in (frame.index if identity is None else columns[identity])]
@@ -59,23 +75,28 @@ def nodes_of_frame(
     roles = [""] * len(ids) if split is None else [cell_text(value) for value in columns[split]]
     for row, name in enumerate(ids):
         if name in rows.number:
-            raise DataError(
-                f"row {row} of {where}: the id {short(name)!r} is already in row {rows.number[name]}: "
-                "all ids must differ"
-            )
+            raise place.error(row, same_id(name, place.name(rows.number[name])))
         try:
             rows.add(name, [text[row] for text in texts], roles[row])
         except ValueError as error:
-            raise DataError(f"row {row} of {where}: {error}") from None
+            raise place.error(row, str(error)) from None
     try:
         features = _features(kept, left_out)
         return rows.nodes(features, [column.name for column in kept], where)
+    except RowError as error:
+        raise place.error(error.row, error.problem) from None
     except ValueError as error:
         raise DataError(f"{where}: {error}") from None
 
 
 def edges_of_frame(
-    frame: Any, nodes: dict[str, int], ends: tuple[str, str], weight: str | None, directed: bool, where: str
+    frame: Any,
+    nodes: dict[str, int],
+    ends: tuple[str, str],
+    weight: str | None,
+    directed: bool,
+    where: str,
+    nodes_where: str = "nodes",
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Edges `[2, E]` and their weights `[E]` in a data frame.
 
@@ -85,9 +106,9 @@ def edges_of_frame(
         ends: the columns with the ids of sources and targets.
         weight: the column with the weights; by default `weight`, if there is one.
         directed: whether edges lead from source to target only.
-        where: what messages call the frame.
+        where, nodes_where: what messages call the frame, and that of the nodes.
     """
-    columns = _names(frame, where)
+    columns, place = _names(frame, where), Rows(where)
     for name in ends:
         _check(name, columns, where, "source" if name == ends[0] else "target")
     _check(weight, columns, where, "weight")
@@ -98,17 +119,17 @@ def edges_of_frame(
         message = f"the column {short(ignored[0])!r} of {where} is ignored{advice}"
         warn(message, DataWarning)
     edge_index = np.empty((2, len(frame)), dtype=np.int64)
-    for place, name in enumerate(ends):
+    for end, name in enumerate(ends):
         for row, value in enumerate(columns[name]):
             node = nodes.get(text_of(value))
             if node is None:
-                raise DataError(f"row {row} of {where}: the {name} {short(text_of(value))!r} is not the id of a node")
-            edge_index[place, row] = node
-    weights = None if weight is None else _weights(columns[weight], where)
+                raise place.error(row, unknown_end(("source", "target")[end], text_of(value), nodes_where))
+            edge_index[end, row] = node
+    weights = None if weight is None else _weights(columns[weight], place)
     try:
         return simplify(edge_index, len(nodes), weights, directed)
     except WeightConflictError as error:
-        raise DataError(f"{where}: {error}") from None
+        raise two_weights(place, error.first, error.second, error.weights) from None
 
 
 def text_of(value: Any) -> str:
@@ -132,13 +153,13 @@ def _names(frame: Any, where: str) -> dict[str, Any]:
         raise TypeError(f"{where} must be a pandas DataFrame, got {type(frame).__name__}") from None
     if len(columns) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise DataError(f"{where} has two columns {short(twice)!r}: rename one of them")
+        raise two_columns(where, twice)
     return columns
 
 
-def _check(name: str | None, columns: dict[str, Any], where: str, what: str) -> None:
+def _check(name: str | None, columns: dict[str, Any], where: str, argument: str) -> None:
     if name is not None and name not in columns:
-        raise DataError(f"{where} has no column {name!r} for the {what}: its columns are {short(', '.join(columns))}")
+        raise no_column(where, name, columns, argument)
 
 
 def _features(columns: list[Column], left_out: tuple[str, ...]) -> csr_matrix | np.ndarray | Table:
@@ -149,13 +170,13 @@ def _features(columns: list[Column], left_out: tuple[str, ...]) -> csr_matrix | 
     return compact(csr_matrix(np.stack([column.values for column in columns], axis=1).astype(np.float32)))
 
 
-def _weights(values: Any, where: str) -> np.ndarray:
+def _weights(values: Any, place: Rows) -> np.ndarray:
     weights = np.asarray(values)
     if weights.dtype.kind not in "iufb":
-        raise DataError(f"{where}: the weights must be numbers, got {weights.dtype}")
+        weights = np.array([number(cell_text(value)) for value in weights])
     weights = weights.astype(np.float64)
     good = (weights >= 0) & (weights <= _FLOAT32)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
-        raise DataError(f"row {row} of {where}: the weight {weights[row]:g} must be a number that is not negative")
+        raise place.error(row, bad_weight(cell_text(np.asarray(values)[row])))
     return weights

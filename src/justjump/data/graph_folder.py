@@ -12,6 +12,7 @@ from justjump.warn import warn
 
 from .csv_file import CsvFile
 from .errors import DataError, DataWarning, short
+from .faults import RowError
 from .graph import Graph
 from .join import join
 from .nodes import NodeRows, choose_labels, guess_label
@@ -49,6 +50,8 @@ def read_graph_folder(
         found = rows.nodes(np.zeros((len(graphs), 1)), ["none"], table.path)
         graph = join(graphs, found.labels, folder.resolve().name, found.masks, list(rows.number))
         return replace(graph, label_columns=tuple(columns) or None, masks_from=found.masks_from)
+    except RowError as error:
+        raise table.rows(list(lines.values())).error(error.row, error.problem) from None
     except ValueError as error:
         raise DataError(f"{table.path}: {error}") from None
 
@@ -61,7 +64,7 @@ def _label_columns(table: CsvFile, label: str | Sequence[str] | None) -> list[st
         chosen = guess_label(dict.fromkeys(names, True), table.path)
     ignored = [column for column in names if column not in ("split", *chosen)]
     if ignored:
-        advice = "" if chosen else "; label=... (--label) names the one with the labels"
+        advice = "" if chosen else "; label=... names the one with the labels"
         warn(f"{table.path}: the column {short(ignored[0])!r} is ignored{advice}", DataWarning)
     return chosen
 

@@ -13,9 +13,10 @@ from scipy.sparse import csr_matrix
 
 from justjump.warn import warn
 
-from .cells import MANY_NUMBERS, MISSING, number
+from .cells import BOOLEANS, MANY_NUMBERS, MISSING, MOSTLY, number
 from .columns import Table
 from .errors import DataError, DataWarning, NoColumnError, short
+from .faults import AMBIGUOUS, EMPTY_ID, RowError, no_number, no_role, odd_cell
 from .labels import Labels, find_labels
 from .masks import Masks
 from .splits import ROLES
@@ -55,7 +56,7 @@ class Nodes(NamedTuple):
 
 @dataclass
 class NodeRows:
-    """Ids, labels and roles of nodes, collected row by row. Its errors are `ValueError`s without a place."""
+    """Ids, labels and roles of nodes, collected row by row. Its errors are `ValueError`s without the file."""
 
     label_columns: Sequence[str]
     split_column: str = "split"
@@ -65,13 +66,11 @@ class NodeRows:
 
     def add(self, name: str, labels: Iterable[str], split: str) -> None:
         if not name:
-            raise ValueError("the id is empty: give every node an id")
+            raise ValueError(EMPTY_ID)
         self.number[name] = len(self.number)
         texts = tuple(text.strip() for text in labels)
         if len(texts) == 1 and texts[0] == "-1":
-            raise ValueError(
-                "the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
-            )
+            raise ValueError(AMBIGUOUS)
         self.labels.append(texts)
         role = split.strip().lower()
         if role not in ROLE_NUMBERS:
@@ -94,27 +93,27 @@ class NodeRows:
         values = np.empty((len(self.labels), len(self.label_columns)))
         for row, texts in enumerate(self.labels):
             for column, text in enumerate(texts):
-                values[row, column] = number(text)
-                if np.isnan(values[row, column]) and text.lower() not in MISSING:
-                    name = self.label_columns[column]
-                    raise ValueError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
+                if (value := label_number(text)) is None:
+                    raise RowError(row, no_number(self.label_columns[column], text))
+                values[row, column] = value
         return labels_of_columns(values, self.label_columns)
-
-
-def no_role(column: str, text: str) -> str:
-    """What is wrong with a text in the column that says which nodes are for training, validation and test."""
-    return f"the column {short(column)!r} must hold train, val, test or nothing, got {short(text)!r}"
 
 
 def labels_of(texts: Sequence[str], column: str = "label") -> Labels:
     """Labels from the texts of a column: classes, or numbers to predict if there are many, and not all are whole.
 
     The classes are sorted as numbers if all their names are whole numbers, otherwise as text.
+
+    >>> labels_of(["NA", *(f"{place / 10}" for place in range(30))]).task
+    'regression'
     """
     names = set(texts) - {""}
     if all(name.isascii() and name.isdigit() for name in names):
         ordered = sorted(names, key=_numerical)
-    elif len(names) > MANY_NUMBERS and _are_fractions(names):
+    elif _are_amounts(names):
+        for row, text in enumerate(texts):
+            if label_number(text) is None:
+                raise RowError(row, odd_cell(column, text, "number"))
         return Labels(np.array([[number(text)] for text in texts]), (column,), "regression")
     else:
         ordered = sorted(names)
@@ -129,9 +128,20 @@ def labels_of_columns(values: np.ndarray, columns: Sequence[str]) -> Labels:
     return found._replace(names=tuple(columns)) if is_one_each else found
 
 
-def _are_fractions(names: Iterable[str]) -> bool:
-    values = [number(name) for name in names]
-    return not any(map(math.isnan, values)) and not all(value.is_integer() for value in values)
+def label_number(text: str) -> float | None:
+    """The value of a label that is a number, or yes and no; NaN where it is missing, None for another text."""
+    if not math.isnan(value := number(text)):
+        return value
+    lower = text.lower()
+    return float("nan") if lower in MISSING else BOOLEANS.get(lower)
+
+
+def _are_amounts(names: Iterable[str]) -> bool:
+    """Whether nearly all of many different labels are numbers, and not all of these are whole."""
+    known = [number(name) for name in names if name.lower() not in MISSING]
+    numbers = [value for value in known if not math.isnan(value)]
+    is_mostly = len(numbers) > MANY_NUMBERS and len(numbers) >= MOSTLY * len(known)
+    return is_mostly and not all(value.is_integer() for value in numbers)
 
 
 def choose_labels(columns: Sequence[str], wanted: str | Sequence[str] | None, where: object) -> list[str] | None:
@@ -157,11 +167,11 @@ def guess_label(is_text: Mapping[str, bool], where: object) -> list[str]:
     found = [column for column, text in is_text.items() if text and is_likely(column)]
     if len(found) > 1:
         raise DataError(
-            f"{where} has no column 'label', but {' and '.join(found)}: say which one is the label with label="
-            f"{found[0]!r} (--label {found[0]})"
+            f"{where} has no column 'label', but {' and '.join(found)}: say which one is the label with "
+            f"label={found[0]!r}"
         )
     for column in found:
-        message = f"{where}: the column {column!r} is taken as the label; choose another one with label=... (--label)"
+        message = f"{where}: the column {column!r} is taken as the label; choose another one with label=..."
         warn(message, DataWarning)
     return found
 

@@ -14,6 +14,7 @@ from .cells import CellReader, CellSniffer, Kind
 from .columns import Column, Table
 from .csv_file import CsvFile
 from .errors import DataError, short
+from .faults import RowError, no_features, no_rows, odd_cell, same_id
 from .nodes import NodeRows, Nodes, choose_labels, compact, guess_label
 
 _RESERVED = ("id", "split")
@@ -44,13 +45,9 @@ def read_nodes_csv(paths: Sequence[Path], label: str | Sequence[str] | None = No
         return [_read(file, labels, _Numbers(columns)) for file in files]
     for column, sniffer in sniffers.items():
         if (odd := sniffer.odd()) is not None:
-            row, wanted = odd
+            row, text, wanted = odd
             file, line = _place(places, row)
-            raise file.error(
-                line,
-                f"the column {short(column)!r} must hold a {wanted} like most other lines: correct this one, or leave "
-                "it empty if it is unknown",
-            )
+            raise file.error(line, odd_cell(column, text, wanted))
     kinds: dict[str, str] = {column: sniffer.kind() for column, sniffer in sniffers.items()}
     return [_read(file, labels, _Cells(kinds)) for file in files]
 
@@ -61,9 +58,7 @@ def _feature_columns(files: Sequence[CsvFile], labels: Sequence[str]) -> list[st
     besides = {*_RESERVED, *labels}
     chosen = [column for column in first.columns if column not in besides]
     if not chosen:
-        raise DataError(
-            f"{first.path}, line 1: there is no column of features besides {','.join(first.columns)}: add at least one"
-        )
+        raise no_features(first.path, first.columns)
     for file in others:
         own, wanted = {column: None for column in file.columns if column not in besides}, set(chosen)
         for column in (*own, *chosen):
@@ -123,9 +118,7 @@ def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
     for line, row in file:
         name = row[identity or 0].strip()
         if name in rows.number:
-            raise file.error(
-                line, f"the id {short(name)!r} is already in line {lines[rows.number[name]]}: all ids must differ"
-            )
+            raise file.error(line, same_id(name, file.rows(lines).name(rows.number[name])))
         lines.append(line)
         try:
             rows.add(name, [row[position] for position in label], "" if split is None else row[split])
@@ -135,24 +128,18 @@ def _read(file: CsvFile, labels: Sequence[str], features: _Features) -> Nodes:
         except ValueError as error:
             raise file.error(line, str(error)) from None
     if not lines:
-        raise DataError(f"{file.path} has a header but no nodes: add one line per node")
+        raise no_rows(file.path)
     try:
         found = features.features()
         return rows.nodes(found, found.names if isinstance(found, Table) else features.columns, file.path)
-    except _InfiniteError as error:
-        raise file.error(lines[error.node], str(error)) from None
+    except RowError as error:
+        raise file.rows(lines).error(error.row, error.problem) from None
     except ValueError as error:
         raise DataError(f"{file.path}: {error}") from None
 
 
 class _NotANumberError(Exception):
     """A cell is no finite float32 number."""
-
-
-class _InfiniteError(Exception):
-    def __init__(self, column: str, node: int, value: float) -> None:
-        super().__init__(f"the feature {short(column)!r} must be a finite number, got {value}")
-        self.node = node
 
 
 class _Numbers:
@@ -198,11 +185,5 @@ class _Cells:
             add(cells[position])
 
     def features(self) -> Table:
-        columns = []
-        for name, reader in self._readers.items():
-            values, texts = reader.values()
-            if values.dtype.kind == "f" and np.isinf(values).any():
-                node = int(np.flatnonzero(np.isinf(values))[0])
-                raise _InfiniteError(name, node, float(values[node]))
-            columns.append(Column(name, reader.kind, values, texts))
+        columns = [Column(name, reader.kind, *reader.values()) for name, reader in self._readers.items()]
         return Table(tuple(columns), tuple(name for name in self.columns if name not in self._readers))

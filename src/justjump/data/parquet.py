@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, refuse_pipe, short
+from .faults import check_edge_columns, no_column
 from .frames import edges_of_frame, nodes_of_frame
 from .nodes import Nodes
 
@@ -16,8 +17,7 @@ from .nodes import Nodes
 def read_nodes_parquet(path: Path, label: str | Sequence[str] | None = None) -> Nodes:
     """Read a table with the columns of `nodes.csv`."""
     frame = _frame(path)
-    if "id" not in frame.columns:
-        raise DataError(f"{path}: there is no column 'id' in {short(', '.join(map(str, frame.columns)))!r}")
+    _check_columns(path, frame, "id")
     return nodes_of_frame(frame, "id", label, None, str(path))
 
 
@@ -26,13 +26,15 @@ def read_edges_parquet(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Read a table with the columns of `edges.csv`."""
     frame = _frame(path)
-    unknown = [str(column) for column in frame.columns if column not in ("source", "target", "weight")]
-    if unknown:
-        raise DataError(f"{path}: unknown column {short(unknown[0])!r}: the columns are source, target and weight")
-    try:
-        return edges_of_frame(frame, nodes, ("source", "target"), None, directed, str(path))
-    except DataError as error:
-        raise DataError(str(error).replace("the id of a node", f"an id in {nodes_file}")) from None
+    _check_columns(path, frame, "source", "target")
+    check_edge_columns(path, map(str, frame.columns))
+    return edges_of_frame(frame, nodes, ("source", "target"), None, directed, str(path), nodes_file)
+
+
+def _check_columns(path: Path, frame: Any, *required: str) -> None:
+    for column in required:
+        if column not in frame.columns:
+            raise no_column(path, column, map(str, frame.columns))
 
 
 def _frame(path: Path) -> Any:

@@ -38,7 +38,7 @@ WRONG = {
     "id,part\n0,x\n": "line 2: the part 'x' must be a number",
     "id,part\n0,-1\n": "line 2: the part '-1' must be a number",
     "id,part\n0,0\n1,3\n2,0\n": "must hold numbers from 0 to 2, but node 1 has 3",
-    "id,share\n0,0\n": "there is no column 'part'",
+    "id,share\n0,0\n": "has no column 'part'",
 }
 
 

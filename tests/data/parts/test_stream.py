@@ -152,25 +152,37 @@ def test_any_table(
 
 WEIGHTS = {"target": ["n1", "n1"], "source": ["n0", "n0"], "weight": [1.0, 2.0]}
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "an unknown id": ({}, {"target": ["n1", "x"]}, "row 1 of .*edges.* the target 'x' is not an id in"),
-    "an id twice": ({"id": ["n0", "n1", "n0"]}, {}, "row 2 of .*nodes.* the id 'n0' is already in row 0"),
-    "an empty id": ({"id": ["n0", "", "n2"]}, {}, "row 1 of .*nodes.* the id is empty"),
-    "a weight below 0": ({}, {"weight": [1.0, -1.0]}, "row 1 of .*edges.* the weight -1 must be a number"),
-    "two weights": ({}, WEIGHTS, "the edge from 'n.' to 'n.' is there with the weights 1 and 2: keep one"),
-    "a role": ({"split": ["train", "", "oops"]}, {}, "row 2 of .* the column 'split' must hold .*'oops'"),
+    "an unknown id": ({}, {"target": ["n1", "x"]}, "edges.*, (row 1|line 3): the target 'x' is not an id in nodes"),
+    "an id twice": (
+        {"id": ["n0", "n1", "n0"]},
+        {},
+        "nodes.*, (row 2|line 4): the id 'n0' is already in (row 0|line 2)",
+    ),
+    "an empty id": ({"id": ["n0", "", "n2"]}, {}, "nodes.*, (row 1|line 3): the id is empty"),
+    "a weight below 0": ({}, {"weight": [1.0, -1.0]}, "edges.*, (row 1|line 3): the weight '-1.0' must be a number"),
+    "two weights": (
+        {},
+        WEIGHTS,
+        "edges.*, (row 1|line 3): the edge of (row 0|line 2) is repeated with another weight .1 and 2.: keep one",
+    ),
+    "a role": ({"split": ["train", "", "oops"]}, {}, "nodes.*, (row 2|line 4): the column 'split' must hold .*'oops'"),
     "a text among numbers": (
         {"id": [f"n{n}" for n in range(30)], "x": [str(n) for n in range(29)] + ["oops"]},
         {},
-        "row 29 of the column 'x' is 'oops', but most others are numbers",
+        "nodes.*, (row 29|line 31): the column 'x' holds 'oops', but most others are numbers",
     ),
     "a wrong date": (
         {"id": [f"n{n}" for n in range(9)], "x": ["2026-02-30"] + 8 * ["2026-02-03"]},
         {},
-        "row 0 of the column 'x' is '2026-02-30', but most others are dates",
+        "nodes.*, (row 0|line 2): the column 'x' holds '2026-02-30', but most others are dates",
     ),
-    "infinity": ({"x": [1.0, 2.0, np.inf]}, {}, "node 2 has infinity in the column 'x'"),
-    "an unknown column": ({}, {"colour": ["red", "red"]}, "unknown column 'colour'"),
-    "the label -1": ({"label": ["a", "b", "-1"]}, {}, "row 2: the label -1 is ambiguous"),
+    "infinity": (
+        {"x": [1.0, 2.0, np.inf]},
+        {},
+        "nodes.*, (row 2|line 4): the feature 'x' must be a finite number, got inf",
+    ),
+    "an unknown column": ({}, {"colour": ["red", "red"]}, "has the column 'colour', which edges do not have"),
+    "the label -1": ({"label": ["a", "b", "-1"]}, {}, "nodes.*, (row 2|line 4): the label -1 is ambiguous"),
 }
 
 

@@ -48,7 +48,7 @@ class Buckets:
                 file.write(edges[ends[number] : ends[number + 1]].data)
 
     def take(
-        self, part: int, conflict: Callable[[int, int, float, float], DataError]
+        self, part: int, conflict: Callable[[int, int], DataError]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """The edges to the nodes of a part, each once, by target and source; their file is removed.
 
@@ -75,8 +75,7 @@ class Buckets:
         different = np.flatnonzero(again & (weight[1:] != weight[:-1]))
         if len(different):
             at = int(different[0])
-            first, second = float(weight[at]), float(weight[at + 1])
-            raise conflict(int(key[at] % nodes), int(key[at] // nodes) + begin, first, second)
+            raise conflict(int(key[at] % nodes), int(key[at] // nodes) + begin)
         first_ones = np.concatenate([[True], ~again])
         key, weight = key[first_ones], weight[first_ones]
         return key % nodes, key // nodes + begin, weight.astype(np.float32)

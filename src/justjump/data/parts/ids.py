@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, short
+from ..faults import EMPTY_ID, Rows, same_id, unknown_end
 from ..frames import text_of
 from .assign import mixed
 from .source import TableSource
@@ -32,17 +32,17 @@ class Ids:
     """
 
     def __init__(self, nodes: TableSource, integers: bool, work: Path) -> None:
-        self.integers, self._where = integers, nodes.path
+        self.integers, self._nodes = integers, nodes.path.name
         keys = np.empty(nodes.num_rows, np.int64 if integers else np.uint64)
         if integers:
             for first, array in nodes.column("id"):
-                keys[first : first + len(array)] = integer_ids(array, first, nodes.path)
+                keys[first : first + len(array)] = integer_ids(array, first, nodes.rows, EMPTY_ID)
             self._values = keys
         else:
             self._texts = _write_texts(nodes, work)
-        self._sort(keys)
+        self._sort(keys, nodes.rows)
 
-    def _sort(self, keys: np.ndarray) -> None:
+    def _sort(self, keys: np.ndarray, rows: Rows) -> None:
         """Sort the keys; two equal ones are the same id twice, or two texts with one hash, which gets another seed."""
         for seed in range(8):
             self._seed = seed
@@ -57,10 +57,7 @@ class Ids:
             for place in same.tolist():
                 one, two = (int(number) for number in self._order[place : place + 2])
                 if self.name(one) == self.name(two):
-                    raise DataError(
-                        f"row {two} of {self._where}: the id {short(self.name(one))!r} is already in row {one}: all "
-                        "ids must differ"
-                    )
+                    raise rows.error(two, same_id(self.name(one), rows.name(one)))
         raise AssertionError("eight hash functions cannot tell two texts apart")
 
     def __len__(self) -> int:
@@ -77,9 +74,10 @@ class Ids:
         found: list[str] = self._texts[start:stop].to_pylist()
         return found
 
-    def numbers(self, array: Any, column: str, first: int, edges: Path) -> np.ndarray:
+    def numbers(self, array: Any, column: str, first: int, edges: Rows) -> np.ndarray:
         """The numbers of the nodes with some ids: int64 `[k]`. An id of no node raises a `DataError`."""
-        values = integer_ids(array, first, edges) if self.integers else text_ids(array, first, edges)
+        empty = unknown_end(column, "", self._nodes)
+        values = integer_ids(array, first, edges, empty) if self.integers else text_ids(array, first, edges, empty)
         keys = values if self.integers else text_hash(values, self._seed)
         order = np.argsort(keys)  # sorted keys are found several times as fast, because they are near each other
         place = np.empty(len(keys), np.int64)
@@ -91,22 +89,20 @@ class Ids:
             known &= _equal(self._texts.take(found), values)
         if not known.all():
             row = int(np.flatnonzero(~known)[0])
-            raise DataError(
-                f"row {first + row} of {edges}: the {column} {short(values[row])!r} is not an id in {self._where.name}"
-            )
+            raise edges.error(first + row, unknown_end(column, str(values[row]), self._nodes))
         return found
 
 
-def integer_ids(array: Any, first: int, where: Path) -> np.ndarray:
-    """Ids that are whole numbers: int64 `[k]`."""
+def integer_ids(array: Any, first: int, rows: Rows, empty: str) -> np.ndarray:
+    """Ids that are whole numbers: int64 `[k]`; `empty` says what is wrong if there is none."""
     import pyarrow as pa
 
-    _check_there(array.is_null().to_numpy(zero_copy_only=False), first, where)
+    _check_there(array.is_null().to_numpy(zero_copy_only=False), first, rows, empty)
     found: np.ndarray = array.cast(pa.int64()).to_numpy()
     return found
 
 
-def text_ids(array: Any, first: int, where: Path) -> Any:
+def text_ids(array: Any, first: int, rows: Rows, empty: str) -> Any:
     """Ids of any type as texts without spaces around them: a `LargeStringArray` `[k]`."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -115,7 +111,7 @@ def text_ids(array: Any, first: int, where: Path) -> Any:
         array = pa.array([text_of(value) for value in array.to_pylist()], pa.large_string())
     with_texts = pc.fill_null(array.cast(pa.large_string()), "")
     texts = pc.utf8_trim_whitespace(with_texts)
-    _check_there(_equal(texts, pa.scalar("", pa.large_string())), first, where)
+    _check_there(_equal(texts, pa.scalar("", pa.large_string())), first, rows, empty)
     return texts
 
 
@@ -126,9 +122,9 @@ def _equal(one: Any, two: Any) -> np.ndarray:
     return found
 
 
-def _check_there(missing: np.ndarray, first: int, where: Path) -> None:
+def _check_there(missing: np.ndarray, first: int, rows: Rows, empty: str) -> None:
     if missing.any():
-        raise DataError(f"row {first + int(np.flatnonzero(missing)[0])} of {where}: the id is empty: give it one")
+        raise rows.error(first + int(np.flatnonzero(missing)[0]), empty)
 
 
 def _write_texts(nodes: TableSource, work: Path) -> Any:
@@ -140,7 +136,7 @@ def _write_texts(nodes: TableSource, work: Path) -> Any:
     with text.open("wb") as text_file, ends.open("wb") as ends_file:
         ends_file.write(np.zeros(1, np.int64).tobytes())
         for first, array in nodes.column("id"):
-            texts = text_ids(array, first, nodes.path)
+            texts = text_ids(array, first, nodes.rows, EMPTY_ID)
             bounds, content = _buffers(texts)
             text_file.write(content.data)
             ends_file.write((bounds[1:] - bounds[0] + length).tobytes())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 from ..csv_file import CsvFile
 from ..errors import DataError, short
+from ..faults import Rows, no_column, two_columns
 from .progress import Steps
 
 # Rows of one batch; wide tables have fewer.
@@ -17,34 +20,60 @@ _CSV_BLOCK = 2**23  # bytes
 _BUFFER = 2**20  # bytes that are read at a time of each column of a Parquet file
 
 
+class _Files(Rows):
+    """The rows of several files one after another."""
+
+    def __init__(self, where: Path, files: Sequence[Path], sizes: Sequence[int]) -> None:
+        super().__init__(where)
+        self._files, self._first = files, [0, *accumulate(sizes)]
+
+    def name(self, row: int) -> str:
+        place = bisect_right(self._first, row) - 1
+        return f"row {row - self._first[place]} of {self._files[place].name}"
+
+
+class _Lines(Rows):
+    """The lines of a CSV file, which is read again if someone asks."""
+
+    def __init__(self, file: CsvFile) -> None:
+        super().__init__(file.path)
+        self._file = file
+
+    def name(self, row: int) -> str:
+        return f"line {next(islice(self._file, row, None))[0]}"
+
+
 class TableSource:
     """A Parquet file, or several one after another, that are read again and again, some columns at a time.
 
     A CSV file is first copied into a Parquet file, with its cells as text, so that columns can be read one by one.
 
     Attributes:
-        path: the user's file or folder, for messages
+        path: the user's file or folder
+        rows: its rows, for messages
         columns: their names, with their types
         num_rows: number of rows
     """
 
-    def __init__(self, path: Path, files: Sequence[Path]) -> None:
+    def __init__(self, path: Path, files: Sequence[Path], rows: Rows | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.path, self._files = path, files
-        self.num_rows = 0
+        sizes: list[int] = []
         fields: list[Any] = []
         for file in files:
             with foreign(file), pq.ParquetFile(file) as opened:
-                self.num_rows += opened.metadata.num_rows
+                sizes.append(opened.metadata.num_rows)
                 found = [field for field in opened.schema_arrow if not pa.types.is_nested(field.type)]
             if fields and [(one.name, one.type) for one in found] != [(one.name, one.type) for one in fields]:
                 raise DataError(f"{file} has other columns than {files[0].name}: all files of a table need the same")
             fields = found
         twice, count = Counter(field.name for field in fields).most_common(1)[0] if fields else ("", 0)
         if count > 1:
-            raise DataError(f"{path} has two columns {short(twice)!r}: rename one of them")
+            raise two_columns(path, twice)
+        self.num_rows = sum(sizes)
+        self.rows = rows or (Rows(path) if list(files) == [path] else _Files(path, files, sizes))
         self.columns: dict[str, Any] = {field.name: field.type for field in fields}
 
     @classmethod
@@ -57,7 +86,7 @@ class TableSource:
             import pyarrow  # noqa: F401
         except ImportError as error:
             raise DataError(f"{path} needs pyarrow to be streamed: pip install 'justjump[parts]'") from error
-        files = [path]
+        files, rows = [path], None
         if path.is_dir():
             files = sorted(file for file in path.glob("*.parquet") if not file.name.startswith(("_", ".")))
             if not files:
@@ -67,11 +96,12 @@ class TableSource:
         elif path.suffix not in (".csv", ".parquet"):
             raise DataError(f"{path} must be a .csv or a .parquet file, or a folder with .parquet files")
         elif path.suffix == ".csv":
-            files = [_copy_csv(path, required, work, steps)]
-        source = cls(path, files)
+            text = CsvFile(path, required)
+            files, rows = [_copy_csv(text, work / f"by-{required[0]}.parquet", steps)], _Lines(text)
+        source = cls(path, files, rows)
         for column in required:
             if column not in source.columns:
-                raise DataError(f"{path}: there is no column {column!r} in {short(', '.join(source.columns))!r}")
+                raise no_column(path, column, source.columns)
         return source
 
     def batches(self, columns: Sequence[str], most: int | None = None) -> Iterator[Any]:
@@ -114,20 +144,24 @@ def plain(array: Any) -> Any:
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
-def _copy_csv(path: Path, required: tuple[str, ...], work: Path, steps: Steps) -> Path:
+def _copy_csv(text: CsvFile, target: Path, steps: Steps) -> Path:
     import pyarrow as pa
     import pyarrow.csv as pc
     import pyarrow.parquet as pq
 
-    columns = CsvFile(path, required).columns
-    schema = pa.schema([(column, pa.string()) for column in columns])
-    target = work / f"by-{required[0]}.parquet"
-    read = pc.ReadOptions(column_names=columns, skip_rows=1, block_size=_CSV_BLOCK, use_threads=False)
+    path = text.path
+    schema = pa.schema([(column, pa.string()) for column in text.columns])
+    read = pc.ReadOptions(column_names=text.columns, skip_rows=1, block_size=_CSV_BLOCK, use_threads=False)
     convert = pc.ConvertOptions(column_types=schema, strings_can_be_null=False)
     parse = pc.ParseOptions(newlines_in_values=True)
     advance = steps.count(f"reading {path.name}", path.stat().st_size)
-    with foreign(path), pc.open_csv(path, read, parse, convert) as reader, pq.ParquetWriter(target, schema) as writer:
-        for batch in reader:
-            writer.write_batch(batch)
-            advance(_CSV_BLOCK)
+    try:
+        with pc.open_csv(path, read, parse, convert) as reader, pq.ParquetWriter(target, schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+                advance(_CSV_BLOCK)
+    except pa.ArrowInvalid:
+        deque(text, maxlen=0)  # the other reader says what is wrong in which line
+        with foreign(path):
+            raise
     return target

@@ -12,7 +12,9 @@ import numpy as np
 
 from justjump.files import write_folder
 
+from ..columns import cell_text
 from ..errors import DataError
+from ..faults import bad_weight, check_edge_columns, no_features, no_rows, two_weights
 from ..preprocess import Scale
 from .assign import check_parts, given_parts, hash_parts
 from .buckets import Buckets
@@ -23,7 +25,7 @@ from .numbering import Numbering
 from .progress import Steps
 from .reader import Parts, open_parts
 from .source import TableSource
-from .streamed_columns import column_of_batch, read_column
+from .streamed_columns import read_column, weights_of_batch
 from .streamed_fit import FeatureEncoder, FeatureFit
 from .streamed_labels import label_columns, read_labels, read_roles
 from .writer import NodeRows, PartsWriter
@@ -98,11 +100,9 @@ class _Tables:
     def open(cls, node_file: Path, edge_file: Path, work: Path, steps: Steps) -> _Tables:
         nodes = TableSource.open(node_file, ("id",), work, steps)
         edges = TableSource.open(edge_file, ("source", "target"), work, steps)
-        unknown = [column for column in edges.columns if column not in ("source", "target", "weight")]
-        if unknown:
-            raise DataError(f"{edge_file}: unknown column {unknown[0]!r}: the columns are source, target and weight")
+        check_edge_columns(edge_file, edges.columns)
         if not nodes.num_rows:
-            raise DataError(f"{node_file} has no rows: add one per node")
+            raise no_rows(node_file)
         integers = are_integers(nodes.columns["id"], edges.columns["source"], edges.columns["target"])
         return cls(nodes, edges, Ids(nodes, integers, work))
 
@@ -125,7 +125,10 @@ class _Conversion:
         nodes = self.tables.nodes
         chosen = label_columns(nodes, label)
         labels, masks = read_labels(nodes, chosen), read_roles(nodes)
-        encoder = self._fit([name for name in nodes.columns if name not in ("id", "split", *chosen)], scale)
+        features = [name for name in nodes.columns if name not in ("id", "split", *chosen)]
+        if not features:
+            raise no_features(nodes.path, nodes.columns)
+        encoder = self._fit(features, scale)
         outputs = encoder.preprocessing.num_outputs
         flags = (encoder.sparse, self.weighted, masks is not None, True)
         shape = Shape(self.numbering.num_parts, outputs, len(labels.names), labels.task, *flags)
@@ -149,36 +152,36 @@ class _Conversion:
     def _fit(self, columns: Sequence[str], scale: Scale) -> FeatureEncoder:
         nodes = self.tables.nodes
         fit = FeatureFit(nodes.num_rows, scale)
+        for name in self.steps.each("looking at columns", columns, len(columns)):
+            fit.add(name, read_column(nodes, name))
         try:
-            for name in self.steps.each("looking at columns", columns, len(columns)):
-                fit.add(name, read_column(nodes, name))
             return fit.result()
         except DataError as error:
             raise DataError(f"{nodes.path}: {error}") from None
 
     def _fill_buckets(self) -> None:
-        table, ids = self.tables.edges, self.tables.ids
         self.buckets = Buckets(self.work, self.numbering, self.weighted, self.directed)
-        advance = self.steps.count("reading edges", table.num_rows)
-        first = 0
+        advance = self.steps.count("reading edges", self.tables.edges.num_rows)
+        for source, target, weight in self._ends_and_weights():
+            self.buckets.add(source, target, weight)
+            advance(len(source))
+
+    def _ends_and_weights(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Sources, targets and weights of all edges, batch by batch, with the numbers of nodes in the data."""
+        table, ids, first = self.tables.edges, self.tables.ids, 0
         columns = ["source", "target"] + ["weight"] * self.weighted
         for batch in table.batches(columns):
             arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in columns}
-            source, target = (ids.numbers(arrays[end], end, first, table.path) for end in ("source", "target"))
-            weight = self._weights(arrays["weight"], first) if self.weighted else None
-            self.buckets.add(source, target, weight)
+            source, target = (ids.numbers(arrays[end], end, first, table.rows) for end in ("source", "target"))
+            yield source, target, self._weights(arrays["weight"], first) if self.weighted else None
             first += len(batch)
-            advance(len(batch))
 
     def _weights(self, array: Any, first: int) -> np.ndarray:
-        weights = column_of_batch("weight", "number", array).values
+        weights = weights_of_batch(array)
         good = (weights >= 0) & (weights <= _FLOAT32)
         if not good.all():
             row = int(np.flatnonzero(~good)[0])
-            raise DataError(
-                f"row {first + row} of {self.tables.edges.path}: the weight {weights[row]:g} must be a number that is "
-                "not negative"
-            )
+            raise self.tables.edges.rows.error(first + row, bad_weight(cell_text(array[row].as_py())))
         return weights
 
     def _edges(self) -> Iterator[PartEdges]:
@@ -187,10 +190,18 @@ class _Conversion:
             begin, end = (int(bound) for bound in self.numbering.ranges[part : part + 2])
             yield part_edges(*self.buckets.take(part, self._conflict), begin, end, count)
 
-    def _conflict(self, source: int, target: int, first: float, second: float) -> DataError:
-        """Two weights of one edge, between new numbers."""
-        one, two = (self.tables.ids.name(int(np.flatnonzero(self.numbering.new == new)[0])) for new in (source, target))
-        return DataError(
-            f"{self.tables.edges.path}: the edge from {one!r} to {two!r} is there with the weights {first:g} and "
-            f"{second:g}: keep one, or use directed=True if they have opposite directions"
-        )
+    def _conflict(self, source: int, target: int) -> DataError:
+        """Two weights of one edge, between new numbers. Its rows are looked for in the table once more."""
+        wanted = tuple(int(np.flatnonzero(self.numbering.new == new)[0]) for new in (source, target))
+        found: dict[float, int] = {}
+        begin = 0
+        for sources, targets, weights in self._ends_and_weights():
+            assert weights is not None
+            there = (sources == wanted[0]) & (targets == wanted[1])
+            if not self.directed:
+                there |= (sources == wanted[1]) & (targets == wanted[0])
+            for row in np.flatnonzero(there).tolist():
+                found.setdefault(float(weights[row]), begin + row)
+            begin += len(sources)
+        (one, two), rows = list(found)[:2], list(found.values())
+        return two_weights(self.tables.edges.rows, rows[0], rows[1], (one, two))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..cells import BOOLEANS, MISSING, CellSniffer, Kind, days
-from ..columns import Column
+from ..cells import BOOLEANS, MISSING, CellSniffer, Kind, days, number
+from ..columns import Column, cell_text
 from ..errors import DataError, short
+from ..faults import RowError, odd_cell
 from .source import TableSource
 
 # A column of more different texts is free text, however many rows it has: they are kept in memory.
@@ -19,6 +20,15 @@ _DAY = 86_400_000_000  # microseconds
 
 def read_column(source: TableSource, name: str) -> Column | None:
     """A whole column, or None if it holds free text. Its kind is found as `Table.of` and `read_graph` find it."""
+    try:
+        return _read_column(source, name)
+    except RowError as error:
+        raise source.rows.error(error.row, error.problem) from None
+    except DataError as error:
+        raise DataError(f"{source.path}: {error}") from None
+
+
+def _read_column(source: TableSource, name: str) -> Column | None:
     kind = _kind_by_type(source.columns[name])
     if kind is not None:
         return _collected(source, name, kind)
@@ -61,6 +71,14 @@ def column_of_batch(name: str, kind: Kind, array: Any) -> Column:
     """Some rows of a column whose kind is known."""
     values, texts = _values(name, kind, array)
     return Column(name, kind, values, tuple(texts))
+
+
+def weights_of_batch(array: Any) -> np.ndarray:
+    """Weights of some rows: float64 `[k]`, NaN for what is no number."""
+    try:
+        return _values("weight", "number", array)[0]
+    except _OtherKindError:
+        return np.array([number(cell_text(value)) for value in array.to_pylist()])
 
 
 def _values(name: str, kind: Kind, array: Any) -> tuple[np.ndarray, Sequence[str]]:
@@ -138,15 +156,6 @@ def _value(text: str, kind: Kind) -> float:
     raise _OtherKindError
 
 
-def _is(text: str, kind: str) -> bool:
-    """Whether a cell is a number or a date, or missing."""
-    try:
-        _value(text, "date" if kind == "date" else "number")
-    except _OtherKindError:
-        return False
-    return True
-
-
 def _kept(kind: Kind, texts: Iterable[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     """For each text its place among the sorted ones that are not missing, -1 if it is missing; and these."""
     texts = list(texts)
@@ -171,13 +180,8 @@ def _read_texts(source: TableSource, name: str) -> Column | None:
     for text, at in place.items():
         sniffer.add(text, int(counts[at]))
     if (odd := sniffer.odd()) is not None:
-        wanted = odd[1]
-        wrong = next(text for text in place if not _is(text, wanted))
-        row = int(np.flatnonzero(codes == place[wrong])[0])
-        raise DataError(
-            f"row {row} of the column {short(name)!r} is {short(wrong)!r}, but most others are {wanted}s: correct it, "
-            "or leave it empty if it is unknown"
-        )
+        _, wrong, wanted = odd
+        raise RowError(int(np.flatnonzero(codes == place[wrong])[0]), odd_cell(name, wrong, wanted))
     kind = sniffer.kind()
     if kind == "text":
         return None

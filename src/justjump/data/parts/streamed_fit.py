@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ..cells import Kind
-from ..columns import Column, Table
+from ..columns import Column, Table, no_columns
 from ..encoding import filled_cells, is_sparse, row_normalized
 from ..errors import DataError
 from ..fitting import (
@@ -84,10 +84,7 @@ class FeatureFit:
     def result(self) -> FeatureEncoder:
         """What is done with all columns."""
         if not self.columns:
-            raise DataError(
-                "there is no column of features: add one of numbers or of categories"
-                + (f" ({', '.join(self.left_out[:5])} is free text, which is left out)" if self.left_out else "")
-            )
+            raise DataError(no_columns(self.left_out))
         names, found = list(self.columns), list(self.columns.values())
         if not self.left_out and all(column.is_plain for column in found):
             ways, was_sparse = self._plain_ways(found)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from ..cells import MANY_NUMBERS, MISSING
-from ..errors import DataError, short
+from ..cells import MANY_NUMBERS
+from ..errors import DataError
+from ..faults import AMBIGUOUS, RowError, no_number, no_role
 from ..frames import text_of
 from ..labels import Labels, check_labels
 from ..masks import Masks
-from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, labels_of, labels_of_columns, no_role
+from ..nodes import ROLE_NUMBERS, choose_labels, guess_label, is_likely, label_number, labels_of, labels_of_columns
 from .source import TableSource
 from .streamed_columns import encoded_texts, read_column, texts_of
 
@@ -32,19 +34,19 @@ def read_labels(nodes: TableSource, columns: Sequence[str]) -> Labels:
     """Labels of all nodes, found as `read_graph` finds them."""
     if not columns:
         return Labels(np.full(nodes.num_rows, -1), (), "multiclass")
+    one = _read_one(nodes, columns[0]) if len(columns) == 1 else None
+    several = [] if one is not None else [_read_numbers(nodes, name) for name in columns]
     try:
-        if len(columns) == 1:
-            found = _read_one(nodes, columns[0])
-        else:
-            found = labels_of_columns(np.stack([_read_numbers(nodes, name) for name in columns], axis=1), columns)
-        return check_labels(found, nodes.num_rows)
+        return check_labels(one or labels_of_columns(np.stack(several, axis=1), columns), nodes.num_rows)
     except DataError as error:
         raise DataError(f"{nodes.path}: {error}") from None
 
 
 def _read_one(nodes: TableSource, name: str) -> Labels:
     """One column: classes by their texts, unless there are many numbers with fractions."""
-    column = read_column(nodes, name)
+    column = None
+    with suppress(DataError):  # a text among numbers may be the name of a class
+        column = read_column(nodes, name)
     if column is not None and column.kind == "number":
         different = np.unique(column.values[~np.isnan(column.values)])
         if len(different) > MANY_NUMBERS and not (different == np.floor(different)).all():
@@ -58,11 +60,11 @@ def _read_one(nodes: TableSource, name: str) -> Labels:
         ]
     if "-1" in place:
         row = int(np.flatnonzero(codes == place["-1"])[0])
-        raise DataError(
-            f"row {row}: the label -1 is ambiguous: leave it empty if it is unknown, or give the class another name"
-        )
-    texts = list(place)
-    few = labels_of(texts, name)  # the number of each different text
+        raise nodes.rows.error(row, AMBIGUOUS)
+    try:
+        few = labels_of(list(place), name)  # the number of each different text
+    except RowError as error:
+        raise nodes.rows.error(int(np.flatnonzero(codes == error.row)[0]), error.problem) from None
     return Labels(few.values[codes], few.names, few.task)
 
 
@@ -79,11 +81,16 @@ def _label_texts(array: object) -> tuple[np.ndarray, list[str]]:
 
 def _read_numbers(nodes: TableSource, name: str) -> np.ndarray:
     """One of several columns of labels: numbers, NaN where unknown."""
-    column = read_column(nodes, name)
-    if column is None or column.kind in ("category", "date"):
-        text = next((text for text in getattr(column, "texts", ()) if text.lower() not in MISSING), "a text")
-        raise DataError(f"several labels must be numbers, but {short(name)!r} holds {short(text)!r}")
-    return column.numbers()
+    values = np.empty(nodes.num_rows)
+    for first, array in nodes.column(name):
+        local, texts = _label_texts(array)
+        numbers = [label_number(text) for text in texts]
+        if None in numbers:
+            at = numbers.index(None)
+            row = first + int(np.flatnonzero(local == at)[0])
+            raise nodes.rows.error(row, no_number(name, texts[at]))
+        values[first : first + len(local)] = np.array(numbers, np.float64)[local]
+    return values
 
 
 def read_roles(nodes: TableSource) -> Masks | None:
@@ -96,6 +103,6 @@ def read_roles(nodes: TableSource) -> Masks | None:
         for place, text in enumerate(texts):
             if text.lower() not in ROLE_NUMBERS:
                 row = first + int(np.flatnonzero(local == place)[0])
-                raise DataError(f"row {row} of {nodes.path}: {no_role('split', text)}")
+                raise nodes.rows.error(row, no_role("split", text.lower()))
         role[first : first + len(local)] = np.array([ROLE_NUMBERS[text.lower()] for text in texts], np.int8)[local]
     return (role == 0, role == 1, role == 2) if (role >= 0).any() else None
