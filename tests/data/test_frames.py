@@ -48,10 +48,10 @@ def test_names_of_columns_and_the_index() -> None:
             ).num_classes
             == 2
         )
-    with pytest.warns(DataWarning, match="the column 'strength' of edges is ignored; weight=..."):
+    with pytest.warns(DataWarning, match="edges: the column 'strength' is ignored; weight=..."):
         assert Graph.from_pandas(nodes, edges, source="from", target="to").edge_weight is None
     since = edges.assign(since=2020)
-    with pytest.warns(DataWarning, match="the column 'since' of edges is ignored$"):
+    with pytest.warns(DataWarning, match="edges: the column 'since' is ignored$"):
         assert Graph.from_pandas(nodes, since, source="from", target="to", weight="strength").edge_weight is not None
 
 

@@ -1,6 +1,7 @@
 """A folder with several graphs."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -130,5 +131,50 @@ def test_files_of_several_forms(tmp_path: Path) -> None:
     pd.DataFrame({"id": ["a", "b"], "y": [2, 3], "x": [1, 3]}).to_parquet(tmp_path / "two" / "nodes.parquet")
     with pytest.raises(
         DataError, match="either all graphs have edge weights or none: graph three differs from graph one"
+    ):
+        read_graph(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("one", "two", "kind"),
+    [
+        (["u", "v"], [None, None], "category"),
+        ([1.5, 2.5], [None, None], "number"),
+        (pd.to_datetime(["2026-01-01", "2026-01-02"]), [None, None], "date"),
+        (["yes", "no"], ["no", "maybe"], "category"),
+        (["1", "2"], ["a", "2"], "category"),
+        (["u", "v"], ["w", "word " * 60], None),
+    ],
+)
+def test_kinds_of_columns_are_found_from_all_graphs(
+    one: Any, two: Any, kind: str | None, ending: str, tmp_path: Path
+) -> None:
+    for name, values in (("one", one), ("two", two)):
+        (tmp_path / name).mkdir()
+        nodes = pd.DataFrame({"id": [0, 1], "x": ["a", "b"], "c": values})
+        for frame, table in ((nodes, "nodes"), (pd.DataFrame({"source": [0], "target": [1]}), "edges")):
+            path = tmp_path / name / f"{table}.{ending}"
+            frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path, index=False)
+    (tmp_path / "graphs.csv").write_text("graph,label\none,a\ntwo,b\n")
+    features = read_graph(tmp_path).features
+    assert isinstance(features, Table)
+    assert {column.name: column.kind for column in features.columns}.get("c") == kind
+
+
+def test_a_wrong_cell_is_found_in_its_graph(tmp_path: Path) -> None:
+    """Columns of numbers are only known as such from all graphs together."""
+    for place in range(30):
+        folder = tmp_path / f"g{place}"
+        folder.mkdir()
+        pd.DataFrame({"id": [0, 1], "c": [str(place), "oops" if place == 7 else "5"]}).to_parquet(
+            folder / "nodes.parquet"
+        )
+        (folder / "edges.csv").write_text("source,target\n0,1\n")
+    rows = "".join(f"g{place},{place % 2}\n" for place in range(30))
+    (tmp_path / "graphs.csv").write_text(f"graph,label,colour,size\n{rows.replace(chr(10), ',red,2' + chr(10))}")
+    with (
+        pytest.warns(DataWarning, match="the columns 'colour' and 'size' are ignored"),
+        pytest.raises(DataError, match=r"g7/nodes.parquet, row 1: the column 'c' holds 'oops', but most others are"),
     ):
         read_graph(tmp_path)

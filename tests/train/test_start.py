@@ -33,6 +33,12 @@ def test_labels_that_teach_nothing_are_refused(tiny: Graph) -> None:
         fit(none, SMALL, SHORT)
 
 
+def test_numbers_that_are_all_equal_are_refused(tiny: Graph) -> None:
+    same = replace(tiny, labels=np.full((20, 1), 2.5), class_names=("price",), task="regression")
+    with pytest.raises(DataError, match=r"all labels of tiny are 2\.5: learning takes numbers that differ"):
+        fit(same, SMALL, SHORT)
+
+
 def test_labels_of_a_single_class_are_refused(tiny: Graph) -> None:
     data = tiny.to_pyg()
     data.y = torch.ones(20, dtype=torch.long)

@@ -70,6 +70,17 @@ def no_features(where: object, columns: Iterable[str]) -> DataError:
     return DataError(f"{where} has no column of features besides {short(', '.join(columns))}: add at least one")
 
 
+def ignored_columns(columns: Sequence[str]) -> str:
+    """
+    >>> ignored_columns(["a"]), ignored_columns(["a", "b"])
+    ("the column 'a' is ignored", "the columns 'a' and 'b' are ignored")
+    """
+    *others, last = [repr(short(column)) for column in columns[:5]]
+    last = "others" if len(columns) > 5 else last
+    named = f"{', '.join(others)} and {last}" if others else last
+    return f"the column{'s' * bool(others)} {named} {'are' if others else 'is'} ignored"
+
+
 EMPTY_ID = "the id is empty: give every node an id"
 
 

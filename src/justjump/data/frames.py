@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from justjump.warn import warn
 
 from .cells import number
 from .columns import Column, Table, cell_text, column_of
-from .errors import DataError, DataWarning, short
+from .errors import DataError, DataWarning
 from .faults import (
     RowError,
     Rows,
     bad_weight,
+    ignored_columns,
     no_column,
     no_features,
     no_rows,
@@ -32,8 +35,43 @@ from .sparse import WeightConflictError, simplify
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
+Found = dict[str, "Column | None"]  # the columns of a frame by their names; None is free text
+
+
+def columns_of_frames(frames: Sequence[Any], places: Sequence[str]) -> list[Found]:
+    """The columns that all of several frames have, of the same kinds in all: these are found from all together."""
+    first = [0, *accumulate(len(frame) for frame in frames)]
+    named = [_names(frame, where) for frame, where in zip(frames, places, strict=True)]
+    found: list[Found] = [{} for _ in frames]
+    for name in named[0]:
+        if not all(name in columns for columns in named):
+            continue
+        arrays = [np.asarray(columns[name]) for columns in named]
+        if len({array.dtype.kind for array in arrays}) > 1:
+            arrays = [_cells(array) for array in arrays]
+        try:
+            whole = column_of(name, np.concatenate(arrays))
+        except RowError as error:
+            at = bisect_right(first, error.row) - 1
+            raise Rows(places[at]).error(error.row - first[at], error.problem) from None
+        for one, bounds in zip(found, pairwise(first), strict=True):
+            one[name] = None if whole is None else whole.take(np.arange(*bounds))
+    return found
+
+
+def _cells(array: np.ndarray) -> np.ndarray:
+    """Values of any type as the texts of cells."""
+    texts = np.datetime_as_string(array, unit="s") if array.dtype.kind == "M" else array
+    return np.array([cell_text(value) for value in texts], dtype=object)
+
+
 def nodes_of_frame(
-    frame: Any, identity: str | None, label: str | Sequence[str] | None, split: str | None, where: str
+    frame: Any,
+    identity: str | None,
+    label: str | Sequence[str] | None,
+    split: str | None,
+    where: str,
+    found: Found | None = None,
 ) -> Nodes:
     """The nodes in a data frame.
 
@@ -43,6 +81,7 @@ def nodes_of_frame(
         label: one or more columns; by default `label`, or else a column of texts that is called like a label.
         split: the column with the roles; by default `split`, if there is one.
         where: what messages call the frame.
+        found: columns whose kinds are known.
     """
     columns = _names(frame, where)
     _check(identity, columns, where, "id")
@@ -54,7 +93,8 @@ def nodes_of_frame(
     chosen = [column for column in columns if column not in others]
     place = Rows(where)
     try:
-        made = {column: column_of(column, columns[column]) for column in chosen}
+        known = found or {}
+        made = {name: known[name] if name in known else column_of(name, columns[name]) for name in chosen}
     except RowError as error:
         raise place.error(error.row, error.problem) from None
     except DataError as error:
@@ -116,8 +156,7 @@ def edges_of_frame(
     ignored = [name for name in columns if name not in (*ends, weight)]
     if ignored:
         advice = "; weight=... names one with weights" if weight is None else ""
-        message = f"the column {short(ignored[0])!r} of {where} is ignored{advice}"
-        warn(message, DataWarning)
+        warn(f"{where}: {ignored_columns(ignored)}{advice}", DataWarning)
     edge_index = np.empty((2, len(frame)), dtype=np.int64)
     for end, name in enumerate(ends):
         for row, value in enumerate(columns[name]):

@@ -12,7 +12,7 @@ from justjump.warn import warn
 
 from .csv_file import CsvFile
 from .errors import DataError, DataWarning, short
-from .faults import RowError
+from .faults import RowError, ignored_columns
 from .graph import Graph
 from .join import join
 from .nodes import NodeRows, choose_labels, guess_label
@@ -41,7 +41,7 @@ def read_graph_folder(
         try:
             rows.add(text, (row[one] for one in place), "" if split is None else row[split])
         except ValueError as error:
-            raise table.error(line, str(error).replace("node", "graph")) from None
+            raise table.error(line, str(error)) from None
         lines[path] = line
     if not lines:
         raise DataError(f"{table.path} names no graphs: add a line for each")
@@ -65,7 +65,7 @@ def _label_columns(table: CsvFile, label: str | Sequence[str] | None) -> list[st
     ignored = [column for column in names if column not in ("split", *chosen)]
     if ignored:
         advice = "" if chosen else "; label=... names the one with the labels"
-        warn(f"{table.path}: the column {short(ignored[0])!r} is ignored{advice}", DataWarning)
+        warn(f"{table.path}: {ignored_columns(ignored)}{advice}", DataWarning)
     return chosen
 
 

@@ -10,15 +10,21 @@ import numpy as np
 
 from .errors import DataError, refuse_pipe, short
 from .faults import check_edge_columns, no_column
-from .frames import edges_of_frame, nodes_of_frame
+from .frames import Found, columns_of_frames, edges_of_frame, nodes_of_frame
 from .nodes import Nodes
 
 
-def read_nodes_parquet(path: Path, label: str | Sequence[str] | None = None) -> Nodes:
-    """Read a table with the columns of `nodes.csv`."""
-    frame = _frame(path)
-    _check_columns(path, frame, "id")
-    return nodes_of_frame(frame, "id", label, None, str(path))
+def read_nodes_parquet(paths: Sequence[Path], label: str | Sequence[str] | None = None) -> list[Nodes]:
+    """Read tables with the columns of `nodes.csv`. What kinds their columns are is found from all together."""
+    frames = [_frame(path) for path in paths]
+    for path, frame in zip(paths, frames, strict=True):
+        _check_columns(path, frame, "id")
+    columns: list[Found] = columns_of_frames(frames, [str(path) for path in paths]) if len(paths) > 1 else [{}]
+    read: list[Nodes] = []
+    for path, frame, found in zip(paths, frames, columns, strict=True):
+        own = label if not read else [name for name in read[0].label_columns if name in frame.columns]
+        read.append(nodes_of_frame(frame, "id", own, None, str(path), found))
+    return read
 
 
 def read_edges_parquet(

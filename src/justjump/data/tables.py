@@ -25,27 +25,22 @@ def read_tables(folder: str | Path, directed: bool = False, label: str | Sequenc
 def read_several_tables(
     folders: Sequence[Path], directed: bool = False, label: str | Sequence[str] | None = None
 ) -> list[Graph]:
-    """Read several graphs. What kinds their columns are is found from all `nodes.csv` together."""
+    """Read several graphs. What kinds their columns are is found from all tables of nodes together."""
     try:
         files = [_file(folder, "nodes") for folder in folders]
-        texts = [file for file in files if file.suffix == ".csv"]
+        texts, others = ([file for file in files if (file.suffix == ".csv") is wanted] for wanted in (True, False))
         found = dict(zip(texts, read_nodes_csv(texts, label), strict=True)) if texts else {}
-        return [
-            _read(folder, file, found[file] if file in found else _parquet_nodes(file, label), directed)
-            for folder, file in zip(folders, files, strict=True)
-        ]
+        if others:
+            from .parquet import read_nodes_parquet
+
+            found |= zip(others, read_nodes_parquet(others, label), strict=True)
+        return [_read(folder, file, found[file], directed) for folder, file in zip(folders, files, strict=True)]
     except MemoryError as error:
         which = folders[0] if len(folders) == 1 else folders[0].parent
         raise DataError(
             f"cannot read {which}: its graph does not fit into memory: stream it into parts with justjump partition "
             "--nodes ... --edges ..., or use a machine with more"
         ) from error
-
-
-def _parquet_nodes(file: Path, label: str | Sequence[str] | None) -> Nodes:
-    from .parquet import read_nodes_parquet
-
-    return read_nodes_parquet(file, label)
 
 
 def _read(folder: Path, node_file: Path, nodes: Nodes, directed: bool) -> Graph:

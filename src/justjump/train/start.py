@@ -28,8 +28,7 @@ def check_learnable(graph: Graph, protocol: Protocol) -> None:
         if graph.feature_names:
             whose += ", or name the columns that hold the labels with label=..."
         raise DataError(f"{graph.name} has no labels to learn from: {hint or f'give {whose}'}")
-    if graph.task != "regression":
-        _check_difference(graph)
+    _check_difference(graph)
     for name in protocol.measures:
         if name not in measures_of(graph.task):
             option = "watch" if name == protocol.watch else "pick"
@@ -50,9 +49,11 @@ def _check_difference(graph: Graph) -> None:
     if len(found) != 1:
         return
     value = repr(graph.class_names[int(found[0])]) if is_class else f"{found[0]:g}"
-    wanted = "two classes or more" if is_class else "some that are 0 and some that are 1"
+    others = "numbers that differ" if graph.task == "regression" else "some that are 0 and some that are 1"
+    wanted = "two classes or more" if is_class else others
     hint = ""
-    if not known.all() and graph.node_names is None:  # tables have empty cells where a label is unknown
+    may_be_class = graph.node_names is None and graph.task != "regression"  # tables have empty cells for the unknown
+    if not known.all() and may_be_class:
         hint = f" ({np.count_nonzero(~known):,} are unknown: if -1 stands for a class, write 0 in its place)"
     raise DataError(f"all {'known ' * bool(hint)}labels of {graph.name} are {value}{hint}: learning takes {wanted}")
 

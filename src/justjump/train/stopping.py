@@ -66,7 +66,7 @@ def _better(values: Values, name: str, option: str) -> float:
     value = values[name]
     if value is None:
         raise TrainingError(
-            f"{option}={name!r} is not defined on these validation nodes, which are too few or all of one class: "
-            "choose the loss, or a split with more of them"
+            f"{option}={name!r} is not defined on this validation set, which is too small or all of one class: "
+            "choose the loss, or a split with a larger one"
         )
     return -value if name == "loss" or name in LOWER_IS_BETTER else value
