@@ -1,5 +1,6 @@
 """Ray starts the workers, on two nodes of which one is lost: the same bytes."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ def cluster() -> Iterator[Any]:
 
 
 def test_a_node_is_lost_and_the_files_are_the_same_bytes(
-    cluster: Any, parts: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, parts: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each node has room for one worker, so one worker is left."""
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
@@ -58,6 +59,9 @@ def test_a_node_is_lost_and_the_files_are_the_same_bytes(
     train_with_ray(parts, CONFIG, protocol, output=output, **options)
     thread.join()
     assert seen == [False], "the node was lost in the middle"
+    said = [line for line in capsys.readouterr().err.splitlines() if ": new workers go on after epoch " in line]
+    assert len(said) == 1
+    assert re.match(r"worker \d was lost \(.*\): new workers go on after epoch \d+$", said[0])
     fit(parts, CONFIG, protocol, output=tmp_path / "alone")
     one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("ray", "alone"))
     assert one == other
