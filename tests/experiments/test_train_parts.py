@@ -41,7 +41,9 @@ def train(
 def test_splits_are_summed_up(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     train(folder, output, scratch=tmp_path / "new", tensorboard=tmp_path / "logs")
-    summary = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert printed.err.startswith("task: multiclass, 7 classes (")
+    summary = json.loads(printed.out)
     assert summary["splits"] == 2
     assert [run["seed"] for run in summary["runs"]] == [4, 5]
     assert json.loads((output / "summary.json").read_text()) == summary

@@ -18,6 +18,7 @@ from justjump.train import Protocol, Run
 from justjump.train.errors import TrainingWarning
 from justjump.train.parts.nodes import labels_of
 from justjump.train.parts.workers import check_training, train_on_parts
+from justjump.train.start import say_features, say_task
 from justjump.train.tensorboard import check_log_folder, run_folder
 
 
@@ -42,7 +43,8 @@ def train_parts(
     seconds = parse_time(worker_timeout, "--worker-timeout")
     parts = open_parts(folder, verify)
     check_training(parts, config, protocol, workers, seconds)
-    train: Callable[..., Run] = train_on_parts
+    graph = labels_of(parts)
+    train: Callable[..., Run] = partial(train_on_parts, progress=True)
     if engine == "ray":
         from justjump.experiments.ray_parts import train_with_ray
 
@@ -51,6 +53,8 @@ def train_parts(
     with new_folder(output, "--output"), new_folder(scratch, "--scratch"), new_folder(tensorboard, "--tensorboard"):
         if tensorboard is not None:
             check_log_folder(tensorboard)
+        say_task(graph, protocol, None)  # it was chosen when the graph was partitioned
+        say_features(parts.manifest.preprocessing)
         for number in range(seed, seed + splits):
             options: dict[str, Any] = {"workers": workers, "scratch": scratch, "seed": number}
             options |= {"worker_timeout": seconds, "output": output and output / f"split-{number}"}
@@ -63,4 +67,4 @@ def train_parts(
             results.append(run.to_dict())
             if not run.finished:
                 break
-    conclude(labels_of(parts), config, protocol, results, time.perf_counter() - start, splits, output, as_json)
+    conclude(graph, config, protocol, results, time.perf_counter() - start, splits, output, as_json)

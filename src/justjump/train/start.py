@@ -58,9 +58,10 @@ def _check_difference(graph: Graph) -> None:
     raise DataError(f"all {'known ' * bool(hint)}labels of {graph.name} are {value}{hint}: learning takes {wanted}")
 
 
-def say_task(graph: Graph, protocol: Protocol, option: str) -> None:
+def say_task(graph: Graph, protocol: Protocol, option: str | None) -> None:
     """Say in one line what is to be learned; where it was found from the labels, ``option`` chooses another task."""
-    advice = f"; {option} chooses another" if protocol.task == "auto" and graph.task != "multiclass" else ""
+    is_found = option is not None and protocol.task == "auto" and graph.task != "multiclass"
+    advice = f"; {option} chooses another" if is_found else ""
     print(f"task: {graph.task}, {described_labels(graph)}{advice}", file=sys.stderr)
 
 
