@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from justjump.data import Column, DataError, Table
@@ -94,3 +95,8 @@ def test_columns_are_checked() -> None:
 def test_nan_among_texts_is_missing() -> None:
     column = Table.of({"city": np.array(["Bonn", float("nan"), "Ulm", None], dtype=object)})["city"]
     assert (column.texts, column.values.tolist()) == (("Bonn", "Ulm"), [0, -1, 1, -1])
+
+
+def test_lists_are_left_out() -> None:
+    table = Table.of({"x": [1, 2], "tags": pd.Series([["a"], None])})
+    assert (table.names, table.left_out) == (("x",), ("tags",))

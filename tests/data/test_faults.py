@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from justjump.data import DataError, Graph, partition_tables, read_graph
@@ -243,3 +245,13 @@ def test_the_file_of_a_row_is_named(tmp_path: Path) -> None:
     with_cell(NODES[10:], 12, "id", "n3").to_parquet(tmp_path / "nodes" / "b.parquet")
     with pytest.raises(DataError, match=r"nodes, row 2 of b.parquet: the id 'n3' is already in row 3 of a.parquet"):
         partition_tables(tmp_path / "nodes", files[1], 2, tmp_path / "parts")
+
+
+def test_two_columns_of_a_parquet_file(tmp_path: Path) -> None:
+    _, edges = written((NODES, EDGES), tmp_path / "graph", "parquet")
+    table = pa.table([pa.array(["n0", "n1"]), pa.array([1, 2]), pa.array([1, 2])], names=["id", "x", "x"])
+    pq.write_table(table, tmp_path / "graph" / "nodes.parquet")
+    with pytest.raises(DataError, match=r"nodes.parquet has two columns 'x': rename one of them"):
+        read_graph(tmp_path / "graph")
+    with pytest.raises(DataError, match=r"nodes.parquet has two columns 'x': rename one of them"):
+        partition_tables(tmp_path / "graph" / "nodes.parquet", edges, 2, tmp_path / "parts")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import array_features
-from justjump.data import DataError, read_graph
+from justjump.data import DataError, load, read_graph
 
 
 def test_a_folder_holds_tables_and_a_file_arrays(tmp_path: Path) -> None:
@@ -32,3 +32,12 @@ def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     (tmp_path / "graph.txt").touch()
     with pytest.raises(DataError, match=r"expected an \.npz file"):
         read_graph(tmp_path / "graph.txt")
+    (tmp_path / "nodes.parquet").touch()
+    with pytest.raises(DataError, match=r"nodes.parquet is one table of a graph: name the folder that holds those of"):
+        read_graph(tmp_path / "nodes.parquet")
+
+
+def test_a_graph_in_parts_is_another_thing(tmp_path: Path) -> None:
+    load("cora").partition(2, tmp_path / "parts", method="hash")
+    with pytest.raises(DataError, match=r"parts is a graph in parts: open it with data\.open_parts"):
+        read_graph(tmp_path / "parts")

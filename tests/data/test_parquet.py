@@ -53,6 +53,7 @@ def test_columns_of_lists_are_not_read_and_dictionaries_are_texts(tmp_path: Path
     assert isinstance(graph.features, Table)
     assert graph.features["city"].texts == ("x", "y")
     assert graph.feature_names == ("city",)
+    assert graph.features.left_out == ("list",)
 
 
 @pytest.mark.parametrize(

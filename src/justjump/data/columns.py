@@ -183,7 +183,7 @@ class Table:
 
 
 def column_of(name: str, values: Any) -> Column | None:
-    """A column from a list, an array or a pandas series, or None if it holds free text."""
+    """A column from a list, an array or a pandas series, or None if it holds free text, or lists."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise DataError(f"the column {short(name)!r} must have one value per node, got {list(array.shape)}")
@@ -198,6 +198,8 @@ def column_of(name: str, values: Any) -> Column | None:
         return Column(name, "number", np.where(np.isnat(array), np.nan, array / _DAY))
     if kind not in "OUS":
         raise DataError(f"the column {short(name)!r} must hold numbers, texts, booleans or dates, got {array.dtype}")
+    if any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in array):
+        return None
     cells = [cell_text(value) for value in array.tolist()]
     sniffer = CellSniffer()
     for cell in cells:

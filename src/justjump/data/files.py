@@ -32,9 +32,15 @@ def read_graph(path: str | Path, directed: bool = False, label: str | Sequence[s
     if (path / LIST_FILE).exists():
         return read_graph_folder(path, directed, label, read_graph)
     if path.is_dir():
+        from .parts import is_parts  # built on this package
+
+        if is_parts(path):
+            raise DataError(f"{path} is a graph in parts: open it with data.open_parts, or read what it was made of")
         return read_tables(path, directed, label)
     if not path.exists():
         raise DataError(f"{path} does not exist: a graph is an .npz file, or a folder with nodes.csv and edges.csv")
+    if path.suffix in (".csv", ".parquet"):
+        raise DataError(f"{path} is one table of a graph: name the folder that holds those of nodes and edges")
     if path.suffix != ".npz":
         raise DataError(f"{path} is not a graph: expected an .npz file, or a folder with nodes.csv and edges.csv")
     if label is not None:

@@ -158,7 +158,7 @@ def _classes(y: np.ndarray) -> Labels:
         y = np.where(np.isnan(y), -1, y)
         wrong = (y != np.round(y)) | (np.abs(y) > 2**53)
         if wrong.any():
-            raise DataError(f"task='multiclass' takes whole numbers, got {y[wrong][0]:g}: use task='regression'")
+            raise DataError(f"task='multiclass' takes whole numbers, got {float(y[wrong][0])!r}: use task='regression'")
     values = integers(y.astype(np.int64) if y.dtype.kind in "bf" else y, "labels")
     highest = int(values.max(initial=-1))
     if highest >= max(len(values), 1000):

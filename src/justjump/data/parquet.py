@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, refuse_pipe, short
-from .faults import check_edge_columns, no_column
+from .faults import check_edge_columns, no_column, two_columns
 from .frames import Found, columns_of_frames, edges_of_frame, nodes_of_frame
 from .nodes import Nodes
 
@@ -60,7 +61,12 @@ def _frame(path: Path) -> Any:
             raise DataError(f"{path} has {rows} rows, which cannot all differ in {size} bytes")
         flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
         table = file.read(columns=flat, use_threads=False)
-        return pd.DataFrame({name: _values(table.column(place)) for place, name in enumerate(table.column_names)})
+        values = {name: _values(table.column(place)) for place, name in enumerate(table.column_names)}
+        twice, count = Counter(file.schema_arrow.names or [""]).most_common(1)[0]
+        if count > 1:
+            raise two_columns(path, twice)
+        nested = pd.Series([[]] * rows, dtype=object)  # lists are left out, whatever they hold
+        return pd.DataFrame({name: values.get(name, nested) for name in file.schema_arrow.names})
     except DataError:
         raise
     except MemoryError:

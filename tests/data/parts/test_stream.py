@@ -217,6 +217,12 @@ def test_folders_with_several_files(tmp_path: Path) -> None:
         partition_tables(tmp_path / "empty", files[1], 3, tmp_path / "wrong")
 
 
+def test_lists_are_left_out(tmp_path: Path) -> None:
+    nodes, joined = frames("income_and_age", 20)
+    both(tmp_path, write(tmp_path / "graph", nodes.assign(tags=[["a", "b"]] * 20), joined, "parquet"))
+    assert open_parts(tmp_path / "streamed").manifest.preprocessing.left_out == ("tags",)
+
+
 def test_metis_needs_the_graph_in_memory(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="method='metis' needs the whole graph in memory"):
         partition_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", 2, tmp_path / "parts", "metis")

@@ -56,7 +56,6 @@ class TableSource:
     """
 
     def __init__(self, path: Path, files: Sequence[Path], rows: Rows | None = None) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.path, self._files = path, files
@@ -65,7 +64,7 @@ class TableSource:
         for file in files:
             with foreign(file), pq.ParquetFile(file) as opened:
                 sizes.append(opened.metadata.num_rows)
-                found = [field for field in opened.schema_arrow if not pa.types.is_nested(field.type)]
+                found = list(opened.schema_arrow)
             if fields and [(one.name, one.type) for one in found] != [(one.name, one.type) for one in fields]:
                 raise DataError(f"{file} has other columns than {files[0].name}: all files of a table need the same")
             fields = found

@@ -29,6 +29,10 @@ def read_column(source: TableSource, name: str) -> Column | None:
 
 
 def _read_column(source: TableSource, name: str) -> Column | None:
+    import pyarrow as pa
+
+    if pa.types.is_nested(source.columns[name]):
+        return None
     kind = _kind_by_type(source.columns[name])
     if kind is not None:
         return _collected(source, name, kind)
