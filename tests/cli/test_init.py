@@ -19,7 +19,10 @@ from command_line import justjump
         (["train", "--graph", "/nowhere.npz"], "/nowhere.npz does not exist"),
         (["train", "--dataset", "cora", "--watch", "f1"], "f1"),
         (["train", "--dataset", "cora", "--patience", "0"], "--patience 0 must be at least 1"),
-        (["train", "--dataset", "cora", "--batch-size", "9", "--fanout", "2"], "--fanout 2 has 1 numbers"),
+        (
+            ["train", "--dataset", "cora", "--batch-size", "9", "--fanout", "2"],
+            "--fanout 2 must have one number per layer, and the network has --layers 3",
+        ),
         (["train", "--dataset", "cora", "--task", "regression"], "--task regression needs numbers"),
         (["train", "--dataset", "cora", "--no-stratified", "--calibrate", "--device", "xpu"], "--device xpu "),
         (["sweep", "--dataset", "cora", "--grid", "grid.json"], "--grid grid.json: No such file"),

@@ -46,7 +46,7 @@ def test_mini_batches_have_fewer_edges(capsys: pytest.CaptureFixture[str]) -> No
     assert last.edges < first.edges <= 32 * (1 + 3) * (1 + 2)
     show_plan(cora, config, protocol)
     assert "the first mini-batch, of up to 32 training nodes:" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="has 1 numbers, but the network has 2 layers"):
+    with pytest.raises(ValueError, match="must have one number per layer, and the network has layers=2"):
         layer_plans(cora, config, Protocol(batch_size=32, fanout=(3,)))
 
 

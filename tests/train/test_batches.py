@@ -80,7 +80,7 @@ def test_options_of_fit_and_all_neighbours_by_default(tiny: Graph) -> None:
 
 
 def test_what_does_not_fit_is_refused(tiny: Graph) -> None:
-    with pytest.raises(ValueError, match=r"fanout=\[5\] has 1 numbers, but the network has 2 layers"):
+    with pytest.raises(ValueError, match=r"fanout=\[5\] must have one number per layer, and the network has layers=2"):
         fit(tiny, SMALL, batch_size=3, fanout=[5])
     with pytest.raises(ValueError, match="batch_size=4 is for labels of nodes"):
         fit(made_graphs(12), SMALL, batch_size=4)

@@ -158,6 +158,7 @@ def test_generated_tables_are_learned(make: str) -> None:
         ({"config": SHORT}, "config is of type Protocol, expected a ModelConfig"),
         ({"protocol": {"patience": 3}}, "protocol is of type dict, expected a Protocol"),
         ({"split": (0.5, 0.2, 0.3)}, "split is a tuple, expected a Split of node numbers: shares are fractions="),
+        ({"workers": 2}, r"workers=... is for a graph in parts: make one with graph\.partition"),
         ({"lr": 0.1}, "there is no option 'lr': did you mean learning_rate?"),
         ({"hidden_channels": 8}, "there is no option 'hidden_channels': did you mean hidden?"),
     ],

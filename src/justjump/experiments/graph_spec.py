@@ -95,10 +95,10 @@ def provide_graph(spec: GraphSpec, graph: Graph) -> None:
 def labels_in(text: str) -> list[str]:
     """The columns that ``--label`` names.
 
-    >>> labels_in("red, big one")
+    >>> labels_in("red, big one,")
     ['red', 'big one']
     """
-    return [name.strip() for name in text.split(",")]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 @lru_cache(maxsize=CACHED_GRAPHS)

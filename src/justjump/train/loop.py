@@ -80,7 +80,9 @@ def fit(
     """
     if isinstance(graph, torch.Tensor):  # fit(x, edge_index, y): what is wrong is not the config
         Graph.of(graph)
-    own: dict[str, Any] = {name: options.pop(name) for name in OF_PARTS if name in options and isinstance(graph, Parts)}
+    own: dict[str, Any] = {name: options.pop(name) for name in OF_PARTS if name in options}
+    if own and not isinstance(graph, Parts):
+        raise TypeError(f"{next(iter(own))}=... is for a graph in parts: make one with graph.partition(...)")
     config = changed(given("config", config, ModelConfig), options, ModelConfig, Protocol)
     protocol = changed(given("protocol", protocol, Protocol), options, ModelConfig, Protocol)
     if split is not None and not isinstance(split, Split):

@@ -180,6 +180,5 @@ class Protocol:
         """Raise ValueError unless there is one number of ``fanout`` per layer."""
         if self.fanout is not None and len(self.fanout) != layers:
             raise ValueError(
-                f"fanout={list(self.fanout)} has {len(self.fanout)} numbers, but the network has {layers} layers: give "
-                "one number per layer"
+                f"fanout={list(self.fanout)} must have one number per layer, and the network has layers={layers}"
             )
