@@ -118,3 +118,13 @@ def test_no_cluster_at_an_address(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store, pytest.raises(RunError, match="no Ray cluster answers at 127.0.0.1:1"):
         execute([small_job(0)], store, RayEngine("127.0.0.1:1"))
     assert time.monotonic() - start < 60
+
+
+def test_ray_that_does_not_start_is_one_sentence() -> None:
+    class Broken:
+        @staticmethod
+        def init(**_: Any) -> None:
+            raise Exception("The current node timed out\n during startup.")
+
+    with pytest.raises(RunError, match=r"Ray does not start here: The current node timed out during startup\."):
+        RayEngine()._connect(Broken())

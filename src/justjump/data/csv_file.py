@@ -62,9 +62,9 @@ class CsvFile:
                     if row:
                         yield line, row
         except FileNotFoundError:
-            raise DataError(
-                f"{self.path} does not exist: the folder of a graph must hold nodes.csv and edges.csv"
-            ) from None
+            is_of_graph = self.path.name in ("nodes.csv", "edges.csv")
+            remedy = "the folder of a graph must hold nodes.csv and edges.csv" if is_of_graph else "name a file"
+            raise DataError(f"{self.path} does not exist: {remedy}") from None
         except OSError as error:
             raise DataError(f"cannot read {self.path}: {error.strerror}") from error
         except csv.Error as error:

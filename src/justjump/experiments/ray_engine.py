@@ -54,9 +54,10 @@ class RayEngine:
         where = {"address": self.address} if self.address else {"num_cpus": len(os.sched_getaffinity(0))}
         try:
             ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except Exception as error:  # Ray raises some of no kind of its own
             line = " ".join(str(error).split())
-            raise RunError(f"no Ray cluster answers at {self.address}: {line}") from error
+            what = "Ray does not start here" if self.address is None else f"no Ray cluster answers at {self.address}"
+            raise RunError(f"{what}: {line}") from error
 
 
 def _check_answers(address: str) -> None:

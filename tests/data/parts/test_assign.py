@@ -57,7 +57,7 @@ def test_wrong_arrays_and_files(tmp_path: Path) -> None:
         (np.array([0, 0, 5]), "must hold numbers from 0 to 2, but node 2 has 5"),
         ("matis", "method='matis' is unknown: choose metis, hash, or a .npy or .csv file"),
         (tmp_path / "no.npy", "cannot read .*no.npy: No such file"),
-        (tmp_path / "no.csv", "no.csv does not exist"),
+        (tmp_path / "no.csv", "no.csv does not exist: name a file"),
     ):
         with pytest.raises(DataError, match=message):
             given_parts(own, 3, 3, None)
