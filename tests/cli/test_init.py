@@ -20,7 +20,7 @@ from command_line import justjump
         (["train", "--dataset", "cora", "--watch", "f1"], "f1"),
         (["train", "--dataset", "cora", "--patience", "0"], "--patience 0 must be at least 1"),
         (
-            ["train", "--dataset", "cora", "--batch-size", "9", "--fanout", "2"],
+            ["train", "--dataset", "cora", "--batch-size", "9", "--fanout", "2", "--layers", "3"],
             "--fanout 2 must have one number per layer, and the network has --layers 3",
         ),
         (["train", "--dataset", "cora", "--task", "regression"], "--task regression needs numbers"),
