@@ -1,5 +1,7 @@
 """What a search tries."""
 
+from typing import Any
+
 import optuna
 import pytest
 
@@ -39,6 +41,6 @@ def test_the_first_proposal_is_what_is_recommended(model: str) -> None:
     study.enqueue_trial(recommended_point(model))
     protocol = recommended(Protocol)
     candidate = propose(study.ask(), model, protocol, "accuracy")
-    own = {"model": model} | ({} if model == "dna" else {"start": "paper"})
+    own: dict[str, Any] = {"model": model} | ({} if model == "dna" else {"start": "paper"})
     own |= {"heads": 1, "attention_dropout": 0.8} if model == "gcn" else {}
     assert (candidate.config, candidate.protocol) == (recommended(ModelConfig, **own), protocol)
