@@ -88,3 +88,17 @@ def test_a_run_remembers_the_columns_of_its_labels(tmp_path: Path) -> None:
     del values["label_columns"]  # as runs of older versions
     (tmp_path / "run" / "run.json").write_text(json.dumps(values))
     assert Run.load(tmp_path / "run").label_columns is None
+
+
+def test_a_run_remembers_that_its_graph_was_directed(tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    (folder / "nodes.csv").write_text("id,label,x\n" + "".join(f"{i},{'ab'[i % 2]},{i % 2}\n" for i in range(20)))
+    (folder / "edges.csv").write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
+    for directed, edges in ((False, 38), (True, 19)):
+        run = fit(GraphSpec(path=str(folder), directed=directed).load(), model="gcn", layers=1, max_epochs=1)
+        run.save(tmp_path / f"run-{directed}")
+        run = Run.load(tmp_path / f"run-{directed}")
+        assert run.directed == directed
+        assert graph_for(run, str(folder)).edge_index.shape == (2, edges)
+        assert graph_for(run, "cora").num_nodes == 2708

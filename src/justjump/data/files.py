@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .errors import DataError
@@ -28,7 +29,11 @@ def read_graph(path: str | Path, directed: bool = False, label: str | Sequence[s
     >>> graph.edge_index.tolist(), graph.labels.tolist(), graph.class_names
     ([[0, 1, 1, 2], [1, 0, 2, 1]], [0, 1, -1], ('a', 'b'))
     """
-    path = Path(path)
+    graph = _read(Path(path), directed, label)
+    return replace(graph, directed=True) if directed else graph
+
+
+def _read(path: Path, directed: bool, label: str | Sequence[str] | None) -> Graph:
     if (path / LIST_FILE).exists():
         return read_graph_folder(path, directed, label, read_graph)
     if path.is_dir():

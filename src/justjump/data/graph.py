@@ -46,6 +46,7 @@ class Graph:
             rather than nodes. `labels` and `masks` then have a row per graph, and `graph_names` has their names.
         label_columns: the columns of the table that the labels come from, if they come from one.
         masks_from: what messages call the column that the masks come from, if they come from one.
+        directed: whether it was read from a file as a directed graph.
 
     Integers and floats of other sizes are converted. Anything else that does not fit raises a `DataError`.
 
@@ -67,6 +68,7 @@ class Graph:
     graph_names: tuple[str, ...] | None = None
     label_columns: tuple[str, ...] | None = None
     masks_from: str | None = None
+    directed: bool = False
 
     def __post_init__(self) -> None:
         for name, value in checked_fields(self).items():

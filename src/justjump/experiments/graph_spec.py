@@ -76,8 +76,9 @@ def graph_for(
 ) -> Graph:
     """The graph that a text stands for, with the labels in the columns that those of the run were in, if it has them.
 
-    ``label`` names other columns.
+    ``label`` names other columns. A file is read as a directed graph if that of the run was.
     """
+    directed = directed or (run.directed and Path(text).exists())
     if label is None and run.label_columns not in (None, ("label",)) and Path(text).is_dir():
         with suppress(NoColumnError):  # new data may have no labels
             return GraphSpec.named(text, data_dir, directed, ",".join(run.label_columns or ())).load()

@@ -80,6 +80,7 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
     "stuck": (lambda value: isinstance(value, bool), "true or false"),
     "whole_graphs": (lambda value: value is None or isinstance(value, bool), "null, true or false"),
     "label_columns": (lambda value: value is None or _texts(value), "null or a list of texts"),
+    "directed": (lambda value: isinstance(value, bool), "true or false"),
     "outputs": (lambda value: isinstance(value, dict), "an object"),
     "preprocessing": (lambda value: isinstance(value, dict), "an object"),
     "estimator": (lambda value: isinstance(value, dict), "an object"),

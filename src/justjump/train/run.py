@@ -85,6 +85,7 @@ class Run(HubMethods):
         split: the nodes that it was trained, validated and tested on; None in runs of older versions
         whole_graphs: whether it predicts whole graphs rather than nodes; None in runs of older versions
         label_columns: the columns of the table that the labels came from, if they came from one
+        directed: whether its graph was read from a file as a directed one
     """
 
     model: NodeClassifier
@@ -114,6 +115,7 @@ class Run(HubMethods):
     split: Split | None = None
     whole_graphs: bool | None = None
     label_columns: tuple[str, ...] | None = None
+    directed: bool = False
 
     def __repr__(self) -> str:
         name, score = SCORE[self.task], self.score("test")
@@ -296,6 +298,7 @@ def facts_of(graph: Graph, split: Split, done: Progress) -> dict[str, Any]:
         "task": graph.task,
         "whole_graphs": graph.batch is not None,
         "label_columns": graph.label_columns,
+        "directed": graph.directed,
         "split": split,
         "split_sizes": (len(split.train), len(split.val), len(split.test)),
         "epochs": done.epoch,
