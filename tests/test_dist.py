@@ -31,7 +31,8 @@ def build(folder: Path) -> tuple[Path, Path]:
     if len(made) != 2 or min(path.stat().st_mtime for path in made) < newest:
         # Without isolation: the test environment has all that the build needs, and no network is asked for it. What is
         # tested is what is in the wheel, not its speed, so the kernels are compiled fast.
-        options = ["--no-isolation", "--config-setting=cmake.define.JUSTJUMP_OPTIMIZE=-O1"]
+        quick = {"JUSTJUMP_OPTIMIZE": "-O1", "CMAKE_CXX_FLAGS_RELEASE": "-O1", "JUSTJUMP_BASELINE": "ON"}
+        options = ["--no-isolation", *(f"--config-setting=cmake.define.{name}={value}" for name, value in quick.items())]
         run([sys.executable, "-m", "build", *options, "--outdir", str(folder), str(ROOT)])
         made = [*folder.glob("*.tar.gz"), *folder.glob("*.whl")]
     sdist, wheel = made
