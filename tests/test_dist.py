@@ -32,7 +32,10 @@ def build(folder: Path) -> tuple[Path, Path]:
         # Without isolation: the test environment has all that the build needs, and no network is asked for it. What is
         # tested is what is in the wheel, not its speed, so the kernels are compiled fast.
         quick = {"JUSTJUMP_OPTIMIZE": "-O1", "CMAKE_CXX_FLAGS_RELEASE": "-O1", "JUSTJUMP_BASELINE": "ON"}
-        options = ["--no-isolation", *(f"--config-setting=cmake.define.{name}={value}" for name, value in quick.items())]
+        options = [
+            "--no-isolation",
+            *(f"--config-setting=cmake.define.{name}={value}" for name, value in quick.items()),
+        ]
         run([sys.executable, "-m", "build", *options, "--outdir", str(folder), str(ROOT)])
         made = [*folder.glob("*.tar.gz"), *folder.glob("*.whl")]
     sdist, wheel = made
