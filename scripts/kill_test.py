@@ -140,7 +140,8 @@ class Case:
         begin = time.monotonic()
         say(f"{name}: undisturbed")
         if self.start(folder).wait():
-            sys.exit(f"{name} fails even where nobody disturbs it: justjump {' '.join(self.command(folder))}")
+            command = f"justjump {' '.join(self.command(folder))}"
+            sys.exit(f"{name} fails even where nobody disturbs it: {command}\n{last_words(place / 't')}")
         self.seconds = time.monotonic() - begin
         say(f"{name}: took {self.seconds:.1f} s undisturbed")
         self.expected = everything(folder)
