@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Containers often forbid Python to keep what it has compiled. Then each process of the tests would compile torch again,
+# which is more than half of the time of its import.
+unexport PYTHONDONTWRITEBYTECODE
 # The environment variable, unlike the option, also reaches the build of a package.
 # Python compiles what is imported; pip would compile all that is installed, which takes longer.
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
