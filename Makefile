@@ -1,9 +1,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Containers often forbid Python to keep what it has compiled. Then each process of the tests would compile torch again,
+# which is more than half of the time of its import.
+unexport PYTHONDONTWRITEBYTECODE
 # The environment variable, unlike the option, also reaches the build of a package.
 # Python compiles what is imported; pip would compile all that is installed, which takes longer.
-PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP_TO := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(PIP_TO) install --no-compile
 # Whether pip compares what it installs with the hashes in locks. HASHES=off is for an index that serves other files of
 # the same versions; then constraints.txt alone chooses.
 HASHES ?= on
@@ -77,13 +81,26 @@ $(VENV)/.created:
 	@touch $@
 
 # With hashes: the locks first, so that torch finds what it needs and brings nothing but itself and libraries for GPUs.
-# Then the project. What has to be built is built by the tools of locks/run.txt.
+# Then the project. What has to be built is built by the tools of locks/run.txt. The kernels compile beside the rest, for
+# a wheel that nobody takes: the project finds in build what was compiled for it.
 ifeq ($(HASHES),on)
 LOCKED := $(PIP) --require-hashes --no-deps --no-build-isolation
 REFUSED := { echo "Nothing of this lock was installed. If your index serves other files of the same versions," \
   "HASHES=off after make installs them unchecked."; exit 1; }
-install = $(LOCKED) -r locks/run.txt || $(REFUSED)$(if $(1),; $(LOCKED) -r locks/test.txt || $(REFUSED))
-install += && $(PIP) torch && $(PIP) --no-deps --no-build-isolation --editable .
+install = $(LOCKED) -r locks/run.txt || $(REFUSED)
+install += ; $(MAKE) --no-print-directory --jobs=2 compiled-kernels $(if $(1),test-libraries,libraries)
+install += && $(PIP) --no-deps --no-build-isolation --editable .
+
+.PHONY: compiled-kernels libraries test-libraries
+compiled-kernels:
+	@$(PIP_TO) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+
+libraries:
+	@$(PIP) torch
+
+test-libraries:
+	@$(LOCKED) -r locks/test.txt || $(REFUSED)
+	@$(PIP) torch
 else
 install = $(PIP) --editable '.$(1)'
 endif

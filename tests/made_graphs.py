@@ -92,7 +92,8 @@ def peoples_graphs() -> dict[str, Graph]:
     other = (kind + 1) % 3  # the edges of this one join different kinds
     pairs = np.stack([random.permutation(300), random.permutation(300)])
     pairs = pairs[:, kind[pairs[0]] != kind[pairs[1]]]
-    several = np.stack([kind == 0, kind != 1, noise[:, 4] > 0], axis=1).astype(np.float32)
+    several = np.stack([kind == 0, kind != 1, noise[:, 4] > 0], axis=1)
+    several ^= np.random.RandomState(6).rand(300, 3) < 0.1  # some are wrong, as such labels are
     place = random.rand(300, 2)
     price = 200_000 * (1 + np.sin(4 * place[:, 0]) + place[:, 1]) + 20_000 * noise[:, 0]
     near = np.argsort(((place[:, None] - place[None]) ** 2).sum(-1), axis=1)[:, 1:5]
@@ -112,7 +113,7 @@ def peoples_graphs() -> dict[str, Graph]:
         "missing values": Graph(edges, gaps, kind, names),
         "unlike neighbours": Graph(np.concatenate([pairs, pairs[::-1]], axis=1), signal, other, names),
         "no edges": Graph(np.zeros((2, 0), int), signal, kind, names),
-        "functions of proteins": Graph(edges, signal, several, names, task="multilabel"),
+        "functions of proteins": Graph(edges, signal, several.astype(np.float32), names, task="multilabel"),
         "houses": Graph(streets, place * [1000, 1] + [5_000_000, 0], price[:, None], ("price",), task="regression"),
         "two targets": Graph(
             edges, signal, np.stack([1e-3 * kind, 1e6 * signal[:, 1]], axis=1), ("small", "large"), task="regression"
