@@ -12,6 +12,7 @@ from justjump.experiments import reproduce, results, search, sweep
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.readings import READINGS
 from justjump.experiments.reproduce import Setting
+from justjump.options import recommended
 from justjump.train import Protocol
 
 
@@ -50,7 +51,7 @@ def test_sweep_takes_a_grid_or_a_search(monkeypatch: pytest.MonkeyPatch) -> None
     command = ("sweep", "--dataset", "cora", "--jobs", "1")
     assert asked(monkeypatch, sweep, "sweep", *command) == (cora, "dna", "paper", 10, setting, Protocol())
     found = asked(monkeypatch, search, "search", *command, "--search", "7", "--seed", "3", "--model", "gat")
-    assert found == (cora, "gat", 7, 10, setting, Protocol(), 3)
+    assert found == (cora, "gat", 7, 10, setting, recommended(Protocol), 3)
 
 
 def test_results_of_the_usual_store(monkeypatch: pytest.MonkeyPatch) -> None:
