@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 import justjump
 from justjump.data import DataError, Graph, Split, random_split
 from justjump.estimator import DNAClassifier, NotFittedError
+from justjump.options import recommended
 from justjump.train import Protocol
 from made_graphs import made_graph
 
@@ -119,7 +120,7 @@ def test_before_fit(method: str) -> None:
 def test_parameters_reach_the_run() -> None:
     model = DNAClassifier(**SMALL, patience=3, stratified=False, window=1, random_state=7).fit(two_rings())
     assert model.run_.config.window == 1
-    assert model.run_.protocol == Protocol(max_epochs=30, patience=3, stratified=False)
+    assert model.run_.protocol == recommended(Protocol, max_epochs=30, patience=3, stratified=False)
     assert model.run_.seed == 7
 
 

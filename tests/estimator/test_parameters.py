@@ -36,8 +36,8 @@ def test_sizes_may_be_given_by_position() -> None:
 def test_get_and_set_params() -> None:
     model = DNAClassifier(hidden=64)
     assert model.get_params()["hidden"] == 64
-    assert model.set_params(layers=2, groups=8) is model
-    assert repr(model) == "DNAClassifier(groups=8, hidden=64, layers=2)"
+    assert model.set_params(layers=3, groups=8) is model
+    assert repr(model) == "DNAClassifier(groups=8, hidden=64, layers=3)"
     assert repr(DNAClassifier()) == "DNAClassifier()"
 
 
