@@ -55,6 +55,26 @@ def test_bit_for_bit_the_local_results_though_workers_die(engine: RayEngine, tmp
             assert without_time(here) == without_time(there)
 
 
+@pytest.mark.parametrize(("failures", "address"), [(1, None), (2, None), (1, "auto")])
+def test_a_start_that_takes_too_long_is_tried_once_more(failures: int, address: str | None) -> None:
+    class Slow:
+        starts = shutdowns = 0
+
+        def init(self, **_: Any) -> None:
+            self.starts += 1
+            if self.starts <= failures:
+                raise Exception("The current node timed out\n during startup.")
+
+        def shutdown(self) -> None:
+            self.shutdowns += 1
+
+    slow = Slow()
+    allowed = nullcontext() if (failures, address) == (1, None) else pytest.raises(RunError, match="timed out during")
+    with allowed:
+        RayEngine(address).connect(slow)
+    assert (slow.starts, slow.shutdowns) == ((1 if address else 2), failures)
+
+
 def test_a_node_dies_in_the_middle(cluster: Any, engine: RayEngine, tmp_path: Path) -> None:
     doomed = cluster.add_node(num_cpus=2, memory=8 * 2**30)
     cluster.wait_for_nodes()

@@ -23,6 +23,8 @@ RETRIES = 5
 QUEUED_PER_CPU = 2
 SECONDS_TO_WAIT = 0.2
 SECONDS_TO_CONNECT = 10.0
+# Ray gives its own processes 30 seconds to start, which a busy machine may exceed; the second time they are in memory.
+STARTS = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class RayEngine:
         ray = _ray()
         ours = not ray.is_initialized()
         if ours:
-            self._connect(ray)
+            self.connect(ray)
         try:
             with ctrl_c_waits() as is_stopped:
                 return _Tasks(ray, jobs, on_event, claim).run(is_stopped)
@@ -47,17 +49,22 @@ class RayEngine:
             if ours:
                 ray.shutdown()
 
-    def _connect(self, ray: Any) -> None:
+    def connect(self, ray: Any) -> None:
+        """Start Ray on this machine, or join the cluster at the address."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
         if self.address is not None:
             _check_answers(self.address)
         where = {"address": self.address} if self.address else {"num_cpus": len(os.sched_getaffinity(0))}
-        try:
-            ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-        except Exception as error:  # Ray raises some of no kind of its own
-            line = " ".join(str(error).split())
-            what = "Ray does not start here" if self.address is None else f"no Ray cluster answers at {self.address}"
-            raise RunError(f"{what}: {line}") from error
+        for left in reversed(range(STARTS if self.address is None else 1)):
+            try:
+                ray.init(**where, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+                return
+            except Exception as error:  # Ray raises some of no kind of its own
+                ray.shutdown()
+                if not left:
+                    line = " ".join(str(error).split())
+                    there = f"no Ray cluster answers at {self.address}" if self.address else "Ray does not start here"
+                    raise RunError(f"{there}: {line}") from error
 
 
 def _check_answers(address: str) -> None:

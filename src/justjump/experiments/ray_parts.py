@@ -79,7 +79,7 @@ def train_with_ray(
 
     ours = not ray.is_initialized()
     if ours:
-        RayEngine(address)._connect(ray)
+        RayEngine(address).connect(ray)
     try:
         with tempfile.TemporaryDirectory(prefix="justjump-") as folder:
             output = Path(folder, "run") if output is None else output.resolve()
