@@ -4,9 +4,10 @@ A network that says the same of all nodes has the loss of the class frequencies.
 training loss is below 90 % of that, for several starts and depths, and measures how far the nodes are apart in the last
 representation before training (the mean over the channels of their standard deviation over the nodes):
 
-    python scripts/plateau_study.py --data-dir DATA --dataset cora amazon_photo --layers 1 4 16 --seeds 3
+    python scripts/plateau_study.py --data-dir DATA --dataset cora amazon_photo wordnet.npz --layers 1 4 16 --seeds 3
 
-With --sizes, it measures instead how large each representation is beside h(0) before training.
+A dataset is one of the paper's, or a file or folder that justjump reads. With --sizes, it measures instead how large
+each representation is beside h(0) before training.
 """
 
 import argparse
@@ -16,10 +17,11 @@ from typing import Any
 
 import torch
 
-from justjump.data import Graph, load
+from justjump.data import NAMES, Graph, load, read_graph
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.config import Start
 from justjump.ops import SparseMatrix
+from justjump.options import recommended
 from justjump.train import Protocol, fit
 from justjump.train.checkpoint import Progress
 from justjump.train.inputs import prepare
@@ -28,6 +30,7 @@ from justjump.train.start import default_split
 
 STARTS: dict[str, dict[str, Any]] = {
     "paper": {},
+    "recommended": {**vars(recommended(ModelConfig)), "decay_nodes": recommended(Protocol).decay_nodes},
     "paper, rate 0.01": {"learning_rate": 0.01},
     "paper, no attention dropout": {"attention_dropout": 0.0},
     "scaled": {"start": "scaled"},
@@ -38,6 +41,10 @@ STARTS: dict[str, dict[str, Any]] = {
     "concat": {"jump": "concat"},
     "GCN": {"model": "gcn"},
 }
+
+
+def find(name: str, data_dir: str | None) -> Graph:
+    return load(name, data_dir=data_dir) if name in NAMES else read_graph(name)
 
 
 def leave(limit: float, found: list[int]) -> Callable[[Progress], None]:
@@ -109,12 +116,12 @@ def main() -> None:
     options = parser.parse_args()
     if options.sizes:
         for dataset in options.dataset:
-            print_sizes(dataset, load(dataset, data_dir=options.data_dir), options.seeds)
+            print_sizes(dataset, find(dataset, options.data_dir), options.seeds)
         return
     print(f"| dataset | start | {' | '.join(f'{n} layers' for n in options.layers)} |")
     print("|---|---|" + "---:|" * len(options.layers))
     for dataset in options.dataset:
-        graph = load(dataset, data_dir=options.data_dir)
+        graph = find(dataset, options.data_dir)
         for name in options.start:
             cells = []
             for layers in options.layers:
