@@ -5,7 +5,8 @@ from typing import Any
 import optuna
 import pytest
 
-from justjump.experiments.space import GROUPS, HIDDEN, LAYERS, propose, recommended_point
+from justjump.experiments.search import ROUND
+from justjump.experiments.space import GROUPS, HIDDEN, LAYERS, first_points, propose
 from justjump.nn import ModelConfig
 from justjump.options import recommended
 from justjump.train import Protocol
@@ -36,11 +37,19 @@ def test_mini_batches_sample_edges_already() -> None:
 
 
 @pytest.mark.parametrize("model", ["gcn", "gat", "dna"])
-def test_the_first_proposal_is_what_is_recommended(model: str) -> None:
+def test_the_first_proposal_is_what_is_recommended_and_the_others_are_changes_of_it(model: str) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    study.enqueue_trial(recommended_point(model))
+    points = first_points(model, "r2")
+    for point in points:
+        study.enqueue_trial(point)
     protocol = recommended(Protocol)
-    candidate = propose(study.ask(), model, protocol, "accuracy")
+    first, *others = [propose(study.ask(), model, protocol, "r2") for _ in points]
     own: dict[str, Any] = {"model": model} | ({} if model == "dna" else {"start": "paper"})
     own |= {"heads": 1, "attention_dropout": 0.8} if model == "gcn" else {}
-    assert (candidate.config, candidate.protocol) == (recommended(ModelConfig, **own), protocol)
+    assert (first.config, first.protocol) == (recommended(ModelConfig, **own), protocol)
+    assert len({first, *others}) == ROUND
+    for point, candidate in zip(points[1:], others, strict=True):
+        found = vars(candidate.config) | vars(candidate.protocol)
+        assert {name: found[name] for name in ("layers", "hidden", "pick")} == {
+            name: point[name] for name in ("layers", "hidden", "pick")
+        }

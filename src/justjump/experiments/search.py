@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
-from justjump.experiments.space import propose, recommended_point
+from justjump.experiments.space import first_points, propose
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, Tried, as_csv, best, tried
 from justjump.experiments.words import count, network, train_command
@@ -33,7 +33,7 @@ KEPT = 3
 class Search:
     """A search on one graph. The sampler is seeded and finished jobs are in the store: the same search goes on.
 
-    It begins with what is recommended, so that its choice is no worse on validation.
+    It begins with what is recommended, so that its choice is no worse on validation, and with eight changes of it.
 
     Attributes:
         score: the measure that stands for the task
@@ -58,15 +58,17 @@ class Search:
         except ImportError as error:
             raise RunError("a search needs optuna: pip install 'justjump[search]'") from error
         if model not in ("all", *KINDS):
-            kinds = ", ".join(("all", *KINDS))
-            raise ValueError(f"a search takes a kind of layer, not a row of Table 1: choose from {kinds}")
+            known = ", ".join(("all", *KINDS))
+            raise ValueError(f"a search takes a kind of layer, not a row of Table 1: choose from {known}")
         if setting.shard is not None:
             raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        for kind in KINDS if model == "all" else (model,):
-            study.enqueue_trial(recommended_point(kind))
         score = SCORE[as_graph(spec.load(), protocol).task]  # an error in the graph shows before anything runs
+        kinds = KINDS if model == "all" else (model,)
+        for points in zip(*(first_points(kind, score) for kind in kinds), strict=True):
+            for point in points:
+                study.enqueue_trial(point)
         return cls(spec, model, splits, setting, protocol, study, score)
 
     @property
