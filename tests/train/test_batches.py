@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from justjump.data import Graph
+from justjump.data import Graph, Split
 from justjump.nn import ModelConfig
 from justjump.ops import native
 from justjump.train import Progress, Protocol, Run, fit, prepare
@@ -27,6 +27,29 @@ def test_all_neighbours_in_one_batch_are_the_whole_graph(cora: Graph) -> None:
         fit(cora, config, Protocol(max_epochs=3, batch_size=batch_size), on_epoch=epochs.append)
         seen.append([*epochs[-1].loss, *epochs[-1].val_loss])
     assert seen[1] == pytest.approx(seen[0], rel=1e-4)
+
+
+def test_batches_that_add_up_to_all_nodes_are_the_whole_graph(cora: Graph) -> None:
+    """Five batches, the last of them smaller, and one step, without dropout: the same losses, up to rounding."""
+    config = replace(SMALL, dropout=0.0, input_dropout=0.0, attention_dropout=0.0)
+    seen = []
+    for options in ({}, {"batch_size": 120, "step_nodes": 542}):
+        epochs: list[Progress] = []
+        fit(cora, config, Protocol(max_epochs=3, **options), on_epoch=epochs.append)
+        seen.append([*epochs[-1].loss, *epochs[-1].val_loss])
+    assert seen[1] == pytest.approx(seen[0], rel=1e-4)
+
+
+def test_steps_of_several_batches(tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven nodes in batches of two, at least three nodes per step: steps of four and of three nodes."""
+    steps = []
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda self: steps.append(self.param_groups[0]["weight_decay"]))
+    split = Split(np.arange(7), np.arange(7, 9), np.arange(9, 10))
+    fit(tiny, SMALL, Protocol(max_epochs=1, batch_size=2, step_nodes=3, weight_decay=0.1), split=split)
+    assert steps == [0.05, 0.05]
+    assert Protocol(batch_size=2, step_nodes=3).steps(7) == 2
+    assert Protocol(batch_size=2).steps(7) == 4
+    assert Protocol(step_nodes=3).steps(7) == 1
 
 
 @pytest.mark.slow

@@ -40,19 +40,28 @@ def make_batches(inputs: Inputs, nodes: np.ndarray, protocol: Protocol, layers: 
 
 
 def train_on_batches(
-    model: NodeClassifier, optimizer: torch.optim.Optimizer, batches: Batches, epoch: int, objective: Objective
+    model: NodeClassifier,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
+    epoch: int,
+    objective: Objective,
+    batches_of_a_step: int = 1,
 ) -> float:
-    """One step on each mini-batch of an epoch, counted from 0; the mean of the losses before the steps.
+    """The steps of an epoch, counted from 0, on the gradients of so many mini-batches each; the mean of their losses.
 
     The batches are a function of seed and epoch: a run that was stopped goes on with the same ones.
     """
     model.train()
-    total = 0.0
-    for batch in batches.epoch(epoch):
+    total, step_size, left = 0.0, batches_of_a_step * batches.batch_size, len(batches.nodes)
+    for number, batch in enumerate(batches.epoch(epoch)):
         assert batch.labels is not None
-        optimizer.zero_grad()
+        if number % batches_of_a_step == 0:
+            optimizer.zero_grad()
+            nodes_of_step = min(step_size, left)
         loss = objective.loss(model(batch.x, batch.hops), batch.labels)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        (loss * (batch.size / nodes_of_step)).backward()  # type: ignore[no-untyped-call]
+        left -= batch.size
+        if (number + 1) % batches_of_a_step == 0 or not left:
+            optimizer.step()
         total += loss.item() * batch.size
     return total / len(batches.nodes)

@@ -33,7 +33,9 @@ def make_steps(
     def step() -> float:
         if batches is None:
             return train_epoch(state.model, state.optimizer, inputs, train, objective)
-        return train_on_batches(state.model, state.optimizer, batches, state.progress.epoch, objective)
+        return train_on_batches(
+            state.model, state.optimizer, batches, state.progress.epoch, objective, protocol.batches_of_a_step
+        )
 
     return step, lambda: validate(state.kept, inputs, val, objective, protocol.measures)
 

@@ -118,12 +118,19 @@ class Protocol:
         "-1 takes all, which is the default.",
         later=True,
     )
+    step_nodes: int = option(
+        0,
+        "Number of training nodes that a step is for, at least: the gradients of mini-batches add up until they are of "
+        "as many. 0 makes a step of each mini-batch.",
+        recommended=4096,
+        later=True,
+    )
 
     def __post_init__(self) -> None:
         check_types(self)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
         least_values = {"patience": 1, "max_epochs": 1, "patience_start": 0, "warmup": 0, "attention_warmup": 0}
-        least_values["decay_nodes"] = 0
+        least_values |= {"decay_nodes": 0, "step_nodes": 0}
         for name, least in least_values.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
@@ -163,9 +170,18 @@ class Protocol:
         """The measures besides the loss that are needed in each epoch."""
         return tuple({one: None for one in (self.watch, self.pick) if one not in ("loss", "watched", "last")})
 
+    @property
+    def batches_of_a_step(self) -> int:
+        """The number of mini-batches whose gradients a step adds up.
+
+        >>> Protocol(batch_size=100, step_nodes=250).batches_of_a_step
+        3
+        """
+        return 1 if self.batch_size is None else max(1, -(-self.step_nodes // self.batch_size))
+
     def steps(self, training_nodes: int) -> int:
         """The number of steps of an epoch."""
-        return 1 if self.batch_size is None else -(-training_nodes // self.batch_size)
+        return 1 if self.batch_size is None else -(-training_nodes // (self.batch_size * self.batches_of_a_step))
 
     def step_penalty(self, penalty: float, training_nodes: int) -> float:
         """What one step takes of a penalty.
