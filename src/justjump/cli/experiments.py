@@ -147,9 +147,10 @@ def sweep(
     Models: all; the kinds gcn, gat, dna; the rows gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat,
     gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
 
-    A search takes a kind, or all. It begins with the recommended network, and varies sizes, jumping knowledge, norms,
-    residuals, dropout and the rates of training. Rounds of nine networks are compared on one split; the best three go
-    on to half of the splits, and the best of these to all. The same command goes on where it was stopped.
+    A search takes a kind, or all. It begins with the recommended network and eight changes of it, and then varies
+    sizes, jumping knowledge, norms, residuals, dropout and the rates of training. Rounds of nine networks are compared
+    on one split; the best three go on to half of the splits, and the best of these to all. The same command goes on
+    where it was stopped.
 
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
