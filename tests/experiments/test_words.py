@@ -18,6 +18,7 @@ def test_the_command_that_trains_a_network_names_every_option_that_differs() -> 
         "-initial_share-0.3-learning_rate-0.01-patience-50-decay_nodes-2000-step_nodes-4096"
     )
     of_the_paper = train_command(graph, ModelConfig("gcn", layers=1), Protocol(), 3)
-    assert "--model gcn --layers 1 --update none --patience 10 --decay-nodes 0 --step-nodes 0 --splits 3" in of_the_paper
+    named = "--model gcn --layers 1 --update none --patience 10 --decay-nodes 0 --step-nodes 0 --splits 3"
+    assert named in of_the_paper
     halves = Protocol(fractions=(0.5, 0.25, 0.25))
     assert train_command(graph, config, halves, 3).endswith("# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))")
