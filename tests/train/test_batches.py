@@ -15,7 +15,7 @@ from justjump.train.batches import make_batches
 from made_graphs import made_graphs
 from run_helpers import SMALL, assert_same_run
 
-BATCHES = Protocol(max_epochs=4, batch_size=128, fanout=(5, 3))
+BATCHES = Protocol(max_epochs=4, batch_size=128, fanout=(5, 3), step_nodes=0)
 
 
 def test_all_neighbours_in_one_batch_are_the_whole_graph(cora: Graph) -> None:
@@ -48,7 +48,7 @@ def test_steps_of_several_batches(tiny: Graph, monkeypatch: pytest.MonkeyPatch) 
     fit(tiny, SMALL, Protocol(max_epochs=1, batch_size=2, step_nodes=3, weight_decay=0.1), split=split)
     assert steps == [0.05, 0.05]
     assert Protocol(batch_size=2, step_nodes=3).steps(7) == 2
-    assert Protocol(batch_size=2).steps(7) == 4
+    assert Protocol(batch_size=2, step_nodes=0).steps(7) == 4
     assert Protocol(step_nodes=3).steps(7) == 1
 
 

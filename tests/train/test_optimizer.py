@@ -20,7 +20,7 @@ def test_which_parameters_decay() -> None:
     assert len(everything) == 1
     decayed, plain = make_optimizer(net, Protocol(decay="weights")).param_groups
     assert (decayed["weight_decay"], plain["weight_decay"]) == (0.0005, 0.0)
-    batches = Protocol(batch_size=100)
+    batches = Protocol(batch_size=100, step_nodes=0)
     assert make_optimizer(net, batches, 401).param_groups[0]["weight_decay"] == 0.0001, "shared by 5"
     names = {id(p): name for name, p in net.named_parameters()}
     assert all("bias" in names[id(p)] for p in plain["params"])

@@ -119,10 +119,9 @@ class Protocol:
         later=True,
     )
     step_nodes: int = option(
-        0,
+        4096,
         "Number of training nodes that a step is for, at least: the gradients of mini-batches add up until they are of "
         "as many. 0 makes a step of each mini-batch.",
-        recommended=4096,
         later=True,
     )
 
@@ -186,8 +185,8 @@ class Protocol:
     def step_penalty(self, penalty: float, training_nodes: int) -> float:
         """What one step takes of a penalty.
 
-        >>> Protocol(decay_nodes=500).step_penalty(0.1, 2000), Protocol(batch_size=100).step_penalty(0.1, 400)
-        (0.025, 0.025)
+        >>> Protocol(decay_nodes=500).step_penalty(0.1, 2000), Protocol(batch_size=2, step_nodes=0).step_penalty(1, 4)
+        (0.025, 0.5)
         """
         share = min(1.0, self.decay_nodes / training_nodes) if self.decay_nodes else 1.0
         return penalty * share / self.steps(training_nodes)
