@@ -37,6 +37,7 @@ def _broken_csr(indices: list[int]) -> csr_matrix:
         ({"features": _broken_csr([0, -1, 2])}, "not a valid sparse matrix"),
         ({"labels": np.array([0, 1])}, r"labels must have shape \[3\]"),
         ({"labels": np.array([0, 1, 2])}, r"labels must lie in -1\.\.1 \(2 classes.*got 2"),
+        ({"labels": np.array([0, 1, -4])}, "numbers of classes, counted from 0, or -1 for unknown, got -4"),
         ({"labels": np.array([0, 1, -2])}, "got -2"),
         ({"labels": np.array([0, 1, 2**64 - 1], dtype=np.uint64)}, "got 18446744073709551615"),
         ({"labels": np.array([0.5, 1, 1])}, "labels must hold integers"),

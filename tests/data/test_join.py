@@ -56,6 +56,7 @@ def test_a_batch_with_a_label_per_graph_is_its_graphs() -> None:
         ([small(0), Graph.from_pyg(small(None))], r"is a Graph, .* join graphs with Graph.from_graphs\(graphs, labels"),
         ([small(0), 3], "graph 1 of the list is a int, expected a PyG Data"),
         ([small([[0.5, 1]]), small([[1.5]])], "graph 1 has 1 labels, graph 0 has 2"),
+        ([small(0), Data(edge_index=EDGE, y=torch.tensor([1]))], r"graph 1 of the list: data\.x is missing"),
     ],
 )
 def test_bad_lists(graphs: list[object], message: str) -> None:

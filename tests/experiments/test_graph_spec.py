@@ -35,7 +35,9 @@ def test_a_text_is_a_dataset_or_a_path(tmp_path: Path, monkeypatch: pytest.Monke
     assert GraphSpec.named("cora", "data") == GraphSpec("cora", data_dir="data")
     assert GraphSpec.named("folder/mine", directed=True) == GraphSpec(path="folder/mine", directed=True)
     assert GraphSpec.named("mine.npz").label == "mine"
-    assert GraphSpec.named("mine").dataset == "mine", "load says that there is no such dataset"
+    with pytest.raises(ValueError, match="mine is no file or folder here, and no dataset: datasets are cora, "):
+        GraphSpec.named("mine")
+    assert GraphSpec.named("corra").dataset == "corra", "load says which dataset may be meant"
     with pytest.raises(ValueError, match="--directed is for a graph of your own, and cora is a dataset"):
         GraphSpec.named("cora", directed=True)
     (tmp_path / "cora").mkdir()

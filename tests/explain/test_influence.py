@@ -52,7 +52,7 @@ def test_other_layers_and_mistakes() -> None:
     x, edge_index = torch.randn(9, 3), random_graph(9, 30)
     theirs = explainer(pyg.GCNConv(3, 2), "object", "object", explain.Explainer)(x, edge_index, index=1)
     assert theirs.edge_mask.sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match=r"explain a network with justjump.explain.Explainer"):
+    with pytest.raises(ValueError, match=r"layers of justjump with justjump.explain.Explainer"):
         explainer(GCNConv(3, 2), "object", "object", explain.Explainer)(x, edge_index, index=1)
     with pytest.raises(ValueError, match="'edge_mask_type' needs be None or of type 'object'"):
         explainer(GCNConv(3, 2), "object", "attributes")

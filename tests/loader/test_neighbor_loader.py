@@ -78,6 +78,8 @@ def test_batches_depend_on_seed_and_epoch(shuffle: bool) -> None:
     assert contents(NeighborLoader(data, [2, 2], batch_size=16, shuffle=shuffle, seed=5), 1) != [first]
     loader.set_epoch(1)
     assert contents(loader, 1) == [second]
+    with pytest.raises(TypeError, match="seed='4' must be a whole number, or None to draw one"):
+        NeighborLoader(data, [2, 2], seed="4")  # type: ignore[arg-type]
     sizes = [16, 16, 16, 12]
     assert sorted(n for (ids, _, _), size in zip(first, sizes, strict=True) for n in ids[:size]) == list(range(60))
 

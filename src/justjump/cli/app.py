@@ -78,7 +78,11 @@ Dataset = Annotated[
 ]
 OwnGraph = Annotated[
     str | None,
-    typer.Option("--graph", help="Your own graph: an .npz file, or a folder with CSV files.", rich_help_panel=GRAPH),
+    typer.Option(
+        "--graph",
+        help="Your own graph: an .npz file, or a folder with CSV or Parquet files, or of a graph in parts.",
+        rich_help_panel=GRAPH,
+    ),
 ]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Take the edges of --graph in one direction.", rich_help_panel=GRAPH)

@@ -24,7 +24,12 @@ def from_graphs(graphs: Iterable[Any], labels: Any, name: str, task: Task | None
     graphs = list(graphs)
     if labels is None:
         labels = labels_of_graphs(graphs)
-    parts = [one if isinstance(one, Graph) else Graph.from_pyg(without_labels(one)) for one in graphs]
+    parts = []
+    for number, one in enumerate(graphs):
+        try:
+            parts.append(one if isinstance(one, Graph) else Graph.from_pyg(without_labels(one)))
+        except DataError as error:
+            raise DataError(f"graph {number} of the list: {error}") from error
     return join(parts, find_labels(labels, task), name)
 
 

@@ -99,6 +99,8 @@ def check_labels(labels: Labels, count: int) -> Labels:
         if values.shape != (count,):
             raise DataError(f"labels must have shape [{count}], one for each, got {list(values.shape)}")
         values = integers(values, "labels")
+        if values.size and values.min() < -1:
+            raise DataError(f"labels must be numbers of classes, counted from 0, or -1 for unknown, got {values.min()}")
         check_range(values, -1, len(names), "labels", f"{len(names)} classes, -1 for unknown")
         return Labels(values, names, task)
     if values.ndim == 1:

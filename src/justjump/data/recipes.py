@@ -106,7 +106,7 @@ class Constant:
     width: ClassVar[int] = 1
     parts: ClassVar[tuple[str, ...]] = ("",)
     indicator: ClassVar[bool] = False
-    words: ClassVar[str] = "ignored (constant)"
+    words: ClassVar[str] = "ignored (all equal or missing)"
 
 
 Recipe = Number | Category | Constant

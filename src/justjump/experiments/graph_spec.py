@@ -6,6 +6,7 @@ import multiprocessing
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,8 @@ class GraphSpec:
         looks_like_path = Path(text).exists() or (text not in NAMES and ("/" in text or text.endswith(".npz")))
         if looks_like_path:
             return cls(path=text, directed=directed, label_column=label_column)
+        if text not in NAMES and not get_close_matches(text.lower().replace("-", "_"), NAMES):
+            raise ValueError(f"{text} is no file or folder here, and no dataset: datasets are {', '.join(NAMES)}")
         if directed or label_column is not None:
             option = "--directed" if directed else "--label"
             raise ValueError(f"{option} is for a graph of your own, and {text} is a dataset")

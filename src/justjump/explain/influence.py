@@ -76,8 +76,9 @@ def _influence(outputs: Tensor, *inputs: Tensor) -> list[Tensor]:
         for total, grad in zip(totals, found, strict=True):
             if grad is None:
                 raise ValueError(
-                    "the output does not depend on the features or on the edge mask: explain a network with "
-                    "justjump.explain.Explainer, or leave out the mask that plays no part (edge_mask_type=None)"
+                    "the output does not depend on the features or on the edge mask: explain layers of justjump with "
+                    "justjump.explain.Explainer and those of PyG with torch_geometric.explain.Explainer, or leave out "
+                    "the mask that plays no part (edge_mask_type=None)"
                 )
             total += grad.abs()
     return totals

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -94,6 +95,8 @@ class NeighborLoader(DataLoader[Any]):
             raise ValueError(f"subgraph_type={kind!r} is not supported: choose 'directional' or 'induced'")
         data = _as_data(data)
         nodes, self.input_id = _input_nodes(input_nodes, int(data.num_nodes or 0))
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral)):
+            raise TypeError(f"seed={seed!r} must be a whole number, or None to draw one")
         self.seed = int(torch.randint(2**62, ())) if seed is None else int(seed)
         self.data, self.input_nodes, self.transform = data, nodes, transform
         self._batch = _MakeBatch(data, nodes, self.input_id, num_neighbors, replace, kind == "induced", self.seed)

@@ -183,8 +183,8 @@ class Run(HubMethods):
         graph = Graph.of(graph, whole=bool(self.whole_graphs))
         if self.whole_graphs is False and graph.batch is not None:
             raise RunError(
-                f"{graph.name} has {graph.num_graphs} whole graphs, but the run predicts nodes: pass one graph, or "
-                "join several with torch_geometric.data.Batch.from_data_list"
+                f"{graph.name} has {graph.num_graphs} whole graphs, but the run predicts nodes: give it one graph with "
+                "the nodes of all (in Python, torch_geometric.data.Batch.from_data_list)"
             )
         return graph
 
@@ -206,7 +206,8 @@ class Run(HubMethods):
                 "training: give values as there, or leave the unknown ones empty"
             )
         if missing:
-            raise RunError(f"{graph.name} lacks features that the model was trained with: {', '.join(missing[:5])}")
+            some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+            raise RunError(f"{graph.name} lacks features that the model was trained with: {some}")
         if self.feature_names == graph.feature_names:
             return graph
         features = in_order(graph.features, graph.feature_names, self.feature_names)

@@ -35,6 +35,7 @@ def test_own_parts_as_an_array_or_a_file(tmp_path: Path) -> None:
 WRONG = {
     "id,part\n0,1\n1,1\n": "has no part for the node '2': add it",
     "id,part\n0,1\n7,1\n": "line 3: the id '7' is not that of a node",
+    "id,part\n0,1\n1,1\n0,0\n": "line 4: the node '0' has a part already: give each node one line",
     "id,part\n0,x\n": "line 2: the part 'x' must be a number",
     "id,part\n0,-1\n": "line 2: the part '-1' must be a number",
     "id,part\n0,0\n1,3\n2,0\n": "must hold numbers from 0 to 2, but node 1 has 3",

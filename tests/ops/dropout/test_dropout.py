@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 import torch
@@ -189,3 +190,9 @@ def test_numbers_of_rows_have_64_bits() -> None:
     for operation in (native_dropout.dropout, native_dropout.relu_dropout):
         assert torch.equal(operation(x, 0.5, seed, far), reference.dropout(x[:, None], 0.5, SEED, far)[:, 0])
         assert not torch.equal(operation(x, 0.5, seed, far), operation(x, 0.5, seed, 0))
+
+
+@pytest.mark.parametrize("rate", ["a", None, [0.1], True])
+def test_a_rate_is_a_number(rate: Any) -> None:
+    with pytest.raises(TypeError, match=r"dropout=.* must be a number in \[0, 1\): choose 0 to switch it off"):
+        dropout_threshold(rate)

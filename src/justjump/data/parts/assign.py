@@ -101,10 +101,12 @@ def _read_csv(path: Path, num_nodes: int, names: Sequence[str] | None) -> np.nda
     for line, row in file:
         node = number.get(row[place].strip())
         if node is None:
-            raise file.error(line, f"the id {short(row[place])!r} is not that of a node")
+            raise file.error(line, f"the id {short(row[place])!r} is not that of a node: correct it, or leave it out")
         text = row[value].strip()
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
             raise file.error(line, f"the part {short(text)!r} must be a number, counted from 0")
+        if found[node] >= 0:
+            raise file.error(line, f"the node {short(row[place])!r} has a part already: give each node one line")
         found[node] = int(text)
     missing = np.flatnonzero(found < 0)
     if len(missing):

@@ -1,5 +1,7 @@
 """Dropout by a mask that is a function of a seed: the oracle for every kernel that drops something."""
 
+from numbers import Real
+
 import torch
 from torch import Tensor
 
@@ -51,6 +53,8 @@ def dropout_mask(seed: int | Tensor, rows: Tensor, steps: int, heads: int, p: fl
 
 def dropout_threshold(p: float, name: str = "dropout") -> int:
     """The 32-bit word below which a weight is dropped; ValueError about the argument of this name if there is none."""
+    if isinstance(p, bool) or not isinstance(p, Real):
+        raise TypeError(f"{name}={p!r} must be a number in [0, 1): choose 0 to switch it off")
     if not 0 <= p < 1:
         raise ValueError(f"{name}={p} is not in [0, 1): choose 0 to switch it off")
     return min(round(p * 2**32), MASK32)
