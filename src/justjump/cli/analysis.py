@@ -22,7 +22,9 @@ from justjump.cli.app import (
 GraphName = Annotated[
     str | None,
     typer.Option(
-        "--graph", help="A dataset's name, an .npz file, or a folder with CSV files; by default the run's dataset."
+        "--graph",
+        help="A dataset's name, an .npz file, a folder with CSV or Parquet files, or a graph in parts; by default the "
+        "run's dataset.",
     ),
 ]
 

@@ -80,7 +80,7 @@ OwnGraph = Annotated[
     str | None,
     typer.Option(
         "--graph",
-        help="Your own graph: an .npz file, or a folder with CSV or Parquet files, or of a graph in parts.",
+        help="Your own graph: an .npz file, a folder with CSV or Parquet files, or a graph in parts.",
         rich_help_panel=GRAPH,
     ),
 ]
