@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -338,6 +339,37 @@ def test_memory_is_counted_for_what_is_made_of_an_array(
         read_graph(path)
     monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: size * count)
     assert read_graph(path).num_features == count // 4
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("value", "sizes"), [(1, (64, 40)), (2, (100, 58))])
+@pytest.mark.parametrize("different", [False, True])
+def test_memory_is_counted_for_the_graph_that_is_made_of_the_entries(
+    path: Path, monkeypatch: pytest.MonkeyPatch, different: bool, value: int, sizes: tuple[int, int], directed: bool
+) -> None:
+    nodes, degree = 1500, 300
+    count = nodes * degree
+    column = (np.arange(nodes)[:, None] + 1 + np.arange(degree)) % nodes if different else np.ones(count)
+    arrays: dict[str, Any] = {
+        "adj_data": np.full(count, value, np.int8),
+        "adj_indices": column.astype(np.int16).ravel(),
+        "adj_indptr": np.arange(nodes + 1) * degree,
+        "adj_shape": np.array([nodes, nodes]),
+        "attr_matrix": np.ones((nodes, 1), np.float32),
+    }
+    _write(path, arrays)
+    need = count * sizes[directed]
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: need - 1)
+    with pytest.raises(DataError, match=rf"takes {need / 1e9:.3g} GB, but only .* use a machine with more memory"):
+        read_graph(path, directed)
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: need)
+    tracemalloc.start()
+    try:
+        read_graph(path, directed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= need + 2**20
 
 
 def test_a_pipe_is_not_waited_for(path: Path) -> None:

@@ -106,7 +106,8 @@ class Arrays:
 
     def __getitem__(self, key: str) -> np.ndarray:
         header = self.header(key)
-        _check_memory(key, header)
+        need = header.nbytes + header.size * _made_of(header)
+        check_memory(f"{key} of shape {list(header.shape)}", need)
         array = np.empty(header.size, header.dtype)
         content = array.view(np.uint8)
         with _foreign(f"{key} cannot be read"), self._zip.open(self._members[key]) as member:
@@ -181,11 +182,11 @@ def _made_of(header: Header) -> int:
     return {"i": 8, "u": 8, "b": 5, "f": 1 if is_taken else 5}.get(header.dtype.kind, 0)
 
 
-def _check_memory(key: str, header: Header) -> None:
-    need = header.nbytes + header.size * _made_of(header)
+def check_memory(what: str, need: int) -> None:
+    """Raise a `DataError` if `need` bytes are more than there are."""
     if need > 2**24 and need > (available := available_memory()):
         raise DataError(
-            f"{key} of shape {list(header.shape)} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "
+            f"{what} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "
             "memory are available: use a machine with more memory, or a smaller graph"
         )
 
