@@ -1,6 +1,7 @@
 """A run on disk: what comes back is what was saved, and nothing in it is executed."""
 
 import json
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_broken_or_hostile_files_are_refused(run: Run, tmp_path: Path, name: str
     run.save(tmp_path)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RunError):
+        Run.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run.json", "model.safetensors", "split.safetensors"])
+def test_a_pipe_or_a_device_is_not_waited_for(run: Run, tmp_path: Path, name: str) -> None:
+    run.save(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(RunError, match=f"{name} cannot be read: it is a pipe or a device|holds no run"):
+        Run.load(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(RunError, match=f"{name} cannot be read: it is a pipe or a device|holds no run"):
         Run.load(tmp_path)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from justjump.files import replace_text
+from justjump.files import read_file, replace_text
 
 from ..errors import DataError, short
 from ..labels import TASKS, Task
@@ -141,7 +141,7 @@ class Manifest:
         """Read the manifest of a folder. Anything but what `write` wrote raises a `DataError`."""
         path = folder / MANIFEST
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(read_file(path).decode("utf-8"))
         except FileNotFoundError:
             raise DataError(
                 f"{folder} has no {MANIFEST}, so it is no graph in parts: write one with justjump partition"
