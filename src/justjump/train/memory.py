@@ -3,14 +3,19 @@
 from contextlib import suppress
 from pathlib import Path
 
+import torch
+
 from justjump.data import Graph
-from justjump.nn import ModelConfig
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train.errors import TrainingError
 from justjump.train.protocol import Protocol
 
 # Memory of a process that has imported torch and holds a dataset.
 PROCESS_BYTES = 600 * 2**20
 # Runs of all models were measured to need this share of the upper estimate, or somewhat more.
 LIKELY = 0.25
+# The weights, those of the best epoch, their gradients, and the two moments of the optimizer.
+WEIGHT_COPIES = 5
 
 
 def run_bytes(nodes: int, edges: int, config: ModelConfig) -> int:
@@ -53,6 +58,20 @@ def available_bytes() -> int | None:
             parts = dict(line.split() for line in (Path(folder) / "memory.stat").read_text().splitlines())
             found.append(max(0, most - now + int(parts[cache])))  # what files have cached is free when it is needed
     return min(found, default=None)
+
+
+def check_weights(config: ModelConfig, num_features: int, num_classes: int, copies: int = WEIGHT_COPIES) -> None:
+    """Raise a TrainingError if the weights of a network, which are dense, take more memory than there is."""
+    with torch.device("meta"):  # shapes without memory
+        weights = NodeClassifier(config, num_features, num_classes).parameters()
+        need = copies * sum(weight.nbytes for weight in weights)
+    room = available_bytes()
+    if room is not None and need > room:
+        raise TrainingError(
+            f"the weights of a network for {num_features:,} features and {num_classes:,} classes take "
+            f"{need / 2**30:.1f} GB with all that training keeps of them, and {room / 2**30:.1f} GB are free: lower "
+            "hidden or layers, or give the nodes fewer features"
+        )
 
 
 def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, training: int) -> list[str]:
