@@ -171,13 +171,14 @@ def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, T
     if len(first) != 2 or len(last) != 1:
         raise RunError(f"{folder / MODEL_FILE} does not hold the weights of a network: {REMEDY}")
     layers = len({name.split(".")[1] for name in shapes if name.startswith("convs.")})
-    config = values["config"]
+    config, confusion = values["config"], values.get("confusion")
     for name, said, found in (
         ("num_features", values["num_features"], first[0]),
         ("the number of columns after preprocessing", preprocessing_in(values).num_outputs, first[0]),
         ("hidden", config.get("hidden"), first[1]),
         ("layers", config.get("layers"), layers),
         ("the number of class_names", len(values["class_names"]), last[0]),
+        ("the number of rows of confusion", None if confusion is None else len(confusion), last[0]),
     ):
         if said is not None and said != found:
             raise RunError(
