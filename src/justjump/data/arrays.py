@@ -19,6 +19,7 @@ from .errors import DataError, short
 _CHUNK = 2**20
 _LONGEST_HEADER = 10_000  # as in numpy; the header of an array of numbers or text has about 100 bytes
 _MOST_EXPANSION = 1032  # deflate turns 258 bytes into at least 2 bits
+_ENCRYPTED = 1  # a flag of a member of an archive
 _FIELD = re.compile(
     rb"""\s*(['"])(?P<key>descr|fortran_order|shape)\1\s*:\s*"""
     rb"""(?:(['"])(?P<descr>[^'"\\]{1,40})\3|(?P<order>True|False)|\((?P<shape>[\dL,\s]*)\)|(?P<fields>\[.*\]))\s*,?""",
@@ -85,6 +86,8 @@ class Arrays:
                 f"{key} is compressed by method {info.compress_type}, which is not read: save the file with "
                 "numpy.savez_compressed"
             )
+        if info.flag_bits & _ENCRYPTED:
+            raise DataError(f"{key} is encrypted, which is not read: save the file without a password")
         if info.compress_size > self._length or info.file_size > _MOST_EXPANSION * (info.compress_size + 1):
             raise DataError(
                 f"{key} claims {info.file_size} bytes, but the file has only {info.compress_size} of {self._length} "

@@ -48,10 +48,10 @@ def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape
     check_form(data, indices, indptr, shape, what)
     check_steps(indptr, len(indices), what)
     rows, columns = (int(size) for size in shape)
+    low, high = (int(indices.min()), int(indices.max())) if len(indices) else (0, -1)
+    if low < 0 or high >= columns:
+        raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {low if low < 0 else high}")
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
-        bad = indices[(indices < 0) | (indices >= columns)][0]
-        raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {bad}")
     # scipy has no matrices of float16, nor of the other byte order.
     is_half = data.dtype.kind == "f" and data.dtype.itemsize == 2
     data = data.astype(np.float32 if is_half else data.dtype.newbyteorder("="), copy=False)
