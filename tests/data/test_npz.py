@@ -17,7 +17,6 @@ from scipy.sparse import csr_matrix
 
 from helpers import sparse_features
 from justjump.data import DataError, read_graph
-from justjump.data.arrays import available_memory
 from justjump.data.npz import read_npz
 
 ADJACENCY = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], dtype=np.float32)
@@ -391,7 +390,3 @@ def test_a_pipe_is_not_waited_for(path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(DataError, match="is a pipe or a device, expected a file"):
         read_graph(path)
-
-
-def test_available_memory_is_known_or_unlimited() -> None:
-    assert available_memory() > 2**20

@@ -33,24 +33,6 @@ def test_available_memory_is_known_here() -> None:
     assert room is None or room > 2**20
 
 
-def test_limits_of_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What files have cached counts as free."""
-    files = {"memory.max": "1000", "memory.current": "900", "memory.stat": "anon 100\ninactive_file 700\n"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    read = Path.read_text
-
-    def elsewhere(path: Path, *args: str, **options: str) -> str:
-        if path.parent == Path("/sys/fs/cgroup"):
-            return read(tmp_path / path.name)
-        raise OSError
-
-    monkeypatch.setattr(Path, "read_text", elsewhere)
-    assert memory.available_bytes() == 800
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_bytes() is None
-
-
 def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
     with pytest.warns(TrainingWarning, match="0.0 GB are free; train on mini-batches .*, or give a window"):

@@ -9,10 +9,11 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+
+from justjump.memory import available_memory
 
 from .errors import DataError, short
 
@@ -192,20 +193,3 @@ def check_memory(what: str, need: int) -> None:
             f"{what} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "
             "memory are available: use a machine with more memory, or a smaller graph"
         )
-
-
-def available_memory() -> float:
-    """Bytes of memory that can still be taken, or infinity if the system does not tell."""
-    available = math.inf
-    try:
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        available = 1024 * sum(int(lines[key].split()[0]) for key in ("MemAvailable", "SwapFree"))
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            available = min(available, max(limit - taken, 0))
-    except (OSError, ImportError, KeyError, ValueError, IndexError):
-        pass
-    return available

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from justjump.matrices import check_tensor, checked_scipy
+from justjump.memory import available_memory
 from justjump.ops.matrix import sort_entries
 from justjump.ops.operation import is_traced
 
@@ -85,11 +86,7 @@ def sorted_edges(
 def _check_memory(num_nodes: int, fewest: int) -> None:
     """Raise a ValueError if the pointer of a graph takes more memory than there is."""
     need = _NODE_BYTES * num_nodes
-    if need < 2**30:
-        return
-    from justjump.data.arrays import available_memory
-
-    if need > (room := available_memory()):
+    if need > 2**30 and need > (room := available_memory()):
         raise ValueError(
             f"a graph of {num_nodes} nodes (edge_index holds {fewest - 1}) takes {need / 1e9:.3g} GB, but only "
             f"{room / 1e9:.3g} GB of memory are available: number the nodes from 0 without gaps"

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from justjump.data import Graph
+from justjump.memory import free_in_group
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.errors import TrainingError
 from justjump.train.protocol import Protocol
@@ -49,14 +50,7 @@ def available_bytes() -> int | None:
     with suppress(OSError, ValueError, IndexError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]))
-    for folder, limit, used, cache in (
-        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    ):
-        with suppress(OSError, ValueError, KeyError):
-            most, now = (int((Path(folder) / name).read_text()) for name in (limit, used))
-            parts = dict(line.split() for line in (Path(folder) / "memory.stat").read_text().splitlines())
-            found.append(max(0, most - now + int(parts[cache])))  # what files have cached is free when it is needed
+    found += free_in_group()
     return min(found, default=None)
 
 
