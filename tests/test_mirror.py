@@ -29,7 +29,7 @@ OF_THE_PROJECT = {
 # Modules without a test file, and why they have none.
 WITHOUT_A_TEST = {
     "__init__.py": "names and the version: test_lazy.py and test_version.py",
-    "__main__.py": "calls cli.main: tests/cli runs it in every command",
+    "__main__.py": "calls cli.main: tests/cli runs it in every command, and tests/test_interrupt.py stops it",
     "data/arrays.py": "the arrays of an .npz file: test_npz.py",
     "data/csv_file.py": "a CSV file with a header: test_tables.py and test_nodes_csv.py",
     "data/edges_csv.py": "the edges of a folder: test_tables.py",

@@ -56,6 +56,13 @@ def wanted(lock: str) -> list[Requirement]:
     return [requirement for requirement in found if requirement.name not in ("torch", "justjump", *UNLOCKED)]
 
 
+def test_what_is_installed_without_a_hash_is_said() -> None:
+    text = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    (promise,) = re.findall(r"\*\*What `make` installs is checked\*\*[^.]*\.", text)
+    _, _, exceptions = promise.partition("except")
+    assert [name for name in ("torch", *UNLOCKED) if name not in exceptions] == []
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("lock", LOCKS)
 def test_the_locks_hold_every_requirement(lock: str, python: str) -> None:

@@ -1,4 +1,4 @@
-"""Write files that are either complete or absent, also after a crash or a power failure."""
+"""Write files that are either complete or absent, also after a crash or a power failure, and read files alone."""
 
 import errno
 import os
@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _NOT_ALLOWED = "choose a place that you may write to"
 _ADVICE = {
@@ -26,6 +27,24 @@ class FileError(OSError):
     """A file or a folder cannot be written. The message is one line that says which one, why and what to do."""
 
 
+def is_pipe(path: Path) -> bool:
+    """Whether a path leads to a pipe or a device: nobody knows how long to wait for what comes from it."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read its bytes. A pipe or a device raises an OSError, as does whatever cannot be opened."""
+    if is_pipe(path):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, expected a file", str(path))
+    return path.open("rb")
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file, opened by :func:`open_file`."""
+    with open_file(path) as file:
+        return file.read()
+
+
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a new file beside ``path`` and then move it there: nobody ever sees half a file, not even after a crash.
 
@@ -44,7 +63,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     try:
         if path.is_dir():
             raise FileError(f"cannot write {path}: it is a folder, name a file")
-        if path.exists() and not path.is_file():  # a pipe or a device
+        if is_pipe(path):
             write(path)
         else:
             _replace(path.resolve(), write)  # where a link leads to

@@ -84,7 +84,8 @@ FAULTS: dict[str, tuple[Frames, dict[str, Any], str, int | None, str]] = {
         {},
         "nodes",
         5,
-        "the feature 'x' must be a finite number, got inf: correct it, or leave it empty if it is unknown",
+        "the feature 'x' must be a finite number, got inf (or a number beyond 1.8e+308): correct it, or leave it empty "
+        "if it is unknown",
     ),
     "a text among numbers": (
         (with_cell(NODES, 6, "x", "oops"), EDGES),
@@ -112,7 +113,14 @@ FAULTS: dict[str, tuple[Frames, dict[str, Any], str, int | None, str]] = {
         {},
         "edges",
         1,
-        "the weight 'inf' must be a number that is not negative: correct it",
+        "the weight 'inf' is too large, expected at most 3.4e+38: correct it, or scale all weights",
+    ),
+    "a weight beyond float32": (
+        (NODES, with_cell(WEIGHTED, 1, "weight", 1e39)),
+        {},
+        "edges",
+        1,
+        "the weight '1e+39' is too large, expected at most 3.4e+38: correct it, or scale all weights",
     ),
     "two weights": (
         (NODES, pd.DataFrame({"source": ["n0", "n1", "n1"], "target": ["n1", "n2", "n0"], "weight": [1.0, 2.0, 4.0]})),

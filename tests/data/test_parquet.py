@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from generated_tables import TABLES, columns_and_classes
@@ -65,12 +67,25 @@ def test_columns_of_lists_are_not_read_and_dictionaries_are_texts(tmp_path: Path
             pd.DataFrame({"id": [1, 3], "x": [1, 2]}),
             r"edges\.csv, line 2: the target '2' is not an id in nodes",
         ),
-        (pd.DataFrame({"id": np.zeros(10**6, int)}), "1000000 rows, which cannot all differ in"),
     ],
 )
 def test_errors(tmp_path: Path, nodes: pd.DataFrame, message: str) -> None:
     write(tmp_path, nodes)
     with pytest.raises(DataError, match=message):
+        read_graph(tmp_path)
+
+
+def test_rows_are_bound_by_memory_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 150_000
+    table = pa.table({"id": np.arange(count), "x": np.arange(count) % 2})
+    path = tmp_path / "nodes.parquet"
+    packed = {"id": "DELTA_BINARY_PACKED"}
+    pq.write_table(table, path, compression="zstd", use_dictionary=["x"], column_encoding=packed)
+    (tmp_path / "edges.csv").write_text("source,target\n1,2\n")
+    assert count > 8 * path.stat().st_size, "less than a bit per row"
+    assert read_graph(tmp_path).num_nodes == count
+    monkeypatch.setattr("justjump.data.arrays.available_memory", lambda: 20_000_000)
+    with pytest.raises(DataError, match=r"nodes\.parquet with 150000 rows and 2 columns takes 0.02\d+ GB, but only"):
         read_graph(tmp_path)
 
 

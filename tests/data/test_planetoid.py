@@ -123,6 +123,12 @@ def test_raw_opcodes(tmp_path: Path, raw: bytes, monkeypatch: pytest.MonkeyPatch
     assert not (tmp_path / "touched").exists()
 
 
+def test_a_frame_beyond_the_file_is_named(tmp_path: Path) -> None:
+    raw = b"\x80\x04\x95" + (2**62).to_bytes(8, "little") + b"N."
+    with pytest.raises(DataError, match="it is cut short: a part of it claims more bytes than the file has"):
+        read_planetoid(_write(tmp_path, allx=raw), "toy")
+
+
 def test_a_pickle_cannot_change_the_reader(tmp_path: Path) -> None:
     # A pickle may give a state to a class as well: here to the one that stands for a matrix, to replace a method.
     raw = b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n(N}X\x0c\x00\x00\x00__setstate__c__builtin__\nlist\nstb."

@@ -99,7 +99,7 @@ def test_repeated_weighted_edges(tmp_path: Path) -> None:
             r"line 2: the column 'split' must hold train, .*got 'training'",
         ),
         ('id,x\na,1\n"b,1\n', r"nodes\.csv, line \d: not valid CSV"),
-        (f"id,x\n{'a' * 200_000},1\n", r"line 2: not valid CSV \(field larger"),
+        (f"id,x\n{'a' * 200_000},1\n", r"line 2: not valid CSV \(field larger.*: close .* keep each cell below 131,"),
     ],
 )
 def test_errors_in_nodes(tmp_path: Path, nodes: str, message: str) -> None:
@@ -117,6 +117,7 @@ def test_errors_in_nodes(tmp_path: Path, nodes: str, message: str) -> None:
         ("source,target\nann,bob\nann,eve\n", r"edges\.csv, line 3: the target 'eve' is not an id in nodes\.csv"),
         ("source,target\n,bob\n", r"line 2: the source is empty: name an id in nodes\.csv"),
         ("source,target,weight\nann,bob,heavy\n", r"line 2: the weight 'heavy' must be a number"),
+        ("source,target,weight\nann,bob,1e400\n", r"line 2: the weight '1e400' is too large, expected at most 3.4e"),
         ("source,target,weight\nann,bob,-1\n", r"line 2: the weight '-1' must be a number that is not negative"),
         ("source,target,weight\nann,bob,nan\n", r"line 2: the weight 'nan'"),
         ("source,target,weight\nann,bob,1e39\n", r"line 2: the weight '1e39'"),
@@ -208,6 +209,9 @@ def test_numbers_of_any_length(tmp_path: Path) -> None:
     graph = _read(tmp_path, nodes, "source,target\n")
     assert graph.class_names == ("0", "2", "010", "10", "9" * 4999, long)
     for cell in ("9" * 5000, "1e999999"):
-        with pytest.raises(DataError, match=r"line 2: the feature 'x' must be a finite number, got") as caught:
+        with pytest.raises(
+            DataError,
+            match=r"the feature 'x' must be a finite number, got inf .or a number beyond 1.8e",
+        ) as caught:
             _read(tmp_path, f"id,x,y\na,{cell},1\n")
         assert len(str(caught.value)) < 400

@@ -147,4 +147,4 @@ def test_ray_that_does_not_start_is_one_sentence() -> None:
             raise Exception("The current node timed out\n during startup.")
 
     with pytest.raises(RunError, match=r"Ray does not start here: The current node timed out during startup\."):
-        RayEngine()._connect(Broken())
+        RayEngine().connect(Broken())

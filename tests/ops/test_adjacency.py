@@ -78,6 +78,10 @@ def test_matrix_forms_agree_with_edge_index() -> None:
         ("cora", None, 3, "not str"),
         (torch.zeros(2, 2, dtype=torch.int64), 3, 3, r"edge_weight is 3, expected a tensor"),
         (np.zeros((2, 3)), None, 3, "not ndarray"),
+        (torch.zeros(2, 1, dtype=torch.int64), None, -3, "num_nodes=-3 is no number of nodes: give 0 or more"),
+        (torch.zeros(2, 1, dtype=torch.int64), None, 3.5, "num_nodes=3.5 is no number of nodes"),
+        (torch.tensor([[0], [2**62]]), None, None, "holds 4611686018427387904.* takes .* GB, but only .* without gaps"),
+        (torch.tensor([[0], [2**63 - 1]]), None, None, "takes .* GB, but only .* without gaps"),
     ],
 )
 def test_bad_graphs_are_refused(edge_index: Any, weight: Tensor | None, nodes: int, message: str) -> None:

@@ -83,12 +83,14 @@ def test_a_graph_without_weights_is_refused() -> None:
         ({"edge": [-1]}, "edge holds -1"),
         ({"edge": [0, 1]}, "do not fit each other"),
         ({"nodes": [0, 50]}, "nodes holds 50"),
+        ({"edge": [0.5]}, "edge is torch.float32 of shape .*, expected a vector of integers"),
+        ({"nodes": [0.0, 1.0]}, "nodes is torch.float32 of shape .*, expected a vector of integers"),
         ({"nodes": [0]}, "do not fit each other"),
         ({"num_nodes": [1]}, "rowptr holds 2 numbers"),
         ({"num_nodes": [1, 3]}, "do not fit each other"),
     ],
 )
-def test_a_sample_that_nobody_drew_is_refused(change: dict[str, list[int]], message: str) -> None:
+def test_a_sample_that_nobody_drew_is_refused(change: dict[str, list[float]], message: str) -> None:
     fields = {"nodes": [0, 1], "rowptr": [0, 1], "col": [0], "edge": [0], "num_nodes": [1, 1], "num_edges": [1]}
     values = {name: torch.tensor(x) if "num" not in name else x for name, x in (fields | change).items()}
     with pytest.raises(ValueError, match=message):

@@ -105,6 +105,7 @@ def test_a_pointer_whose_differences_wrap_around_is_refused(dtype: torch.dtype) 
         ([0, 1, 2], [0, 1, 2], [1.0] * 9, r"weight has shape \[9\], expected \[3\]"),
         ([0, 1, 2], [0, 1, 2], [1.0] * 2, r"weight has shape \[2\], expected \[3\]"),
         ([0.9, 1, 2], [0, 1, 2], None, "row is torch.float32 of shape .*, expected a vector of integers"),
+        ([0, 1, 2], [0, 1, 2], [1j, 1, 1], "weight has dtype torch.complex64, expected real numbers"),
         ([0, 1, 2], [[0, 1, 2]], None, "col is torch.int64 of shape .*, expected a vector of integers"),
     ],
 )
@@ -125,6 +126,14 @@ def test_arguments_of_another_type_are_refused() -> None:
     for shape in ((1, 2.5), (1, -1), (1,), (1, 2**64)):
         with pytest.raises(ValueError, match="expected two numbers of rows and columns"):
             SparseMatrix(shape, torch.tensor([0, 0]), row[:0])  # type: ignore[arg-type]
+
+
+def test_rows_that_are_no_integers_are_refused() -> None:
+    matrix = SparseMatrix.from_scipy(scipy.sparse.eye(3, format="csr"))
+    with pytest.raises(ValueError, match="rows is torch.float32 of shape .1., expected a vector of integers"):
+        matrix.take(torch.tensor([0.7]))
+    with pytest.raises(ValueError, match="weight has dtype torch.complex128, expected real numbers"):
+        SparseMatrix.from_scipy(scipy.sparse.eye(3, format="csr") * 1j)
 
 
 def test_columns_ascend_in_a_matrix_of_any_width() -> None:

@@ -77,6 +77,8 @@ def test_what_needs_values_says_so() -> None:
         adj.with_self_loops().flipped()
     with pytest.raises(ValueError, match=r"edge_index has shape \[3, 2\]"):
         TracedAdjacency.of(torch.zeros(3, 2, dtype=torch.int64), None, 3)
+    with pytest.raises(ValueError, match=r"edge_weight has shape \[50\], expected \[2\]"):
+        TracedAdjacency(torch.tensor([[0, 1], [1, 0]]), 2, given=torch.ones(50))
     with pytest.raises(TypeError, match="edge_weight has dtype torch.int64"):
         TracedAdjacency.of(GRAPHS["loops"], torch.ones(7, dtype=torch.int64), 4)
 

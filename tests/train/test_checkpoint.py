@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from justjump.data import Graph
 from justjump.files import FileError
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train import Progress, Protocol, Run, RunError, fit, prepare
-from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state
+from justjump.train.checkpoint import STATE_FILE, State, load_state, remove_state, save_state, saved_epoch
 from justjump.train.epochs import train_epoch
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_optimizer
@@ -83,6 +84,13 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / STATE_FILE).write_bytes(b"\x00" * 100)
     with pytest.raises(RunError, match="cannot be read.*delete it to start the run again"):
         load_state(new_state(), SETTINGS, tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / STATE_FILE)
+    with pytest.raises(RunError, match="cannot be read: it is a pipe or a device, expected a file; delete it to start"):
+        load_state(new_state(), SETTINGS, tmp_path)
+    assert saved_epoch(tmp_path) == 0
 
 
 def change_state(folder: Path, tensors: dict[str, torch.Tensor | None], metadata: dict[str, str]) -> None:

@@ -1,13 +1,15 @@
-"""The estimate of memory: a sentence, and never a refusal."""
+"""The estimate of memory is a sentence, and never a refusal, but for weights that cannot fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy.sparse import csr_matrix
 
 from justjump.data import Graph
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, fit, memory
-from justjump.train.errors import TrainingWarning
+from justjump.train.errors import TrainingError, TrainingWarning
 from made_graphs import made_graphs
 
 SMALL = ModelConfig(layers=2, hidden=16, heads=4, groups=4)
@@ -31,24 +33,6 @@ def test_available_memory_is_known_here() -> None:
     assert room is None or room > 2**20
 
 
-def test_limits_of_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What files have cached counts as free."""
-    files = {"memory.max": "1000", "memory.current": "900", "memory.stat": "anon 100\ninactive_file 700\n"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    read = Path.read_text
-
-    def elsewhere(path: Path, *args: str, **options: str) -> str:
-        if path.parent == Path("/sys/fs/cgroup"):
-            return read(tmp_path / path.name)
-        raise OSError
-
-    monkeypatch.setattr(Path, "read_text", elsewhere)
-    assert memory.available_bytes() == 800
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_bytes() is None
-
-
 def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
     with pytest.warns(TrainingWarning, match="0.0 GB are free; train on mini-batches .*, or give a window"):
@@ -61,6 +45,16 @@ def test_a_graph_that_will_not_fit_is_said_to_and_trains(tiny: Graph, monkeypatc
     assert "lower batch_size or fanout" in note
     (note,) = memory.notes_on_memory(made_graphs(4), ModelConfig(window=2), Protocol(), 2)
     assert note.endswith("train on fewer graphs, lower hidden or layers")
+
+
+def test_weights_that_cannot_fit_are_refused_for_any_graph(tiny: Graph, tmp_path: Path) -> None:
+    wide = replace(tiny, features=csr_matrix(([1.0, 2.0], ([0, 1], [0, 5])), shape=(20, 2**31 - 1)))
+    with pytest.raises(TrainingError, match=r"2,147,483,647 features and 2 classes take \d+.\d GB .* lower hidden or"):
+        fit(wide, SMALL, Protocol(max_epochs=1, scale="none"))
+    parts = tiny.partition(2, tmp_path / "parts", "hash")
+    memory.check_weights(SMALL, 6, 2)
+    with pytest.raises(TrainingError, match="for 6 features and 2 classes take .* GB are free"):
+        fit(parts, replace(SMALL, hidden=2**24), Protocol(max_epochs=1))
 
 
 @pytest.mark.parametrize("room", [None, 2**40])

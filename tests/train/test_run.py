@@ -1,6 +1,7 @@
 """A run on disk: what comes back is what was saved, and nothing in it is executed."""
 
 import json
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,19 @@ def test_broken_or_hostile_files_are_refused(run: Run, tmp_path: Path, name: str
         Run.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["run.json", "model.safetensors", "split.safetensors"])
+def test_a_pipe_or_a_device_is_not_waited_for(run: Run, tmp_path: Path, name: str) -> None:
+    run.save(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(RunError, match=f"{name} cannot be read: it is a pipe or a device|holds no run"):
+        Run.load(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(RunError, match=f"{name} cannot be read: it is a pipe or a device|holds no run"):
+        Run.load(tmp_path)
+
+
 def test_the_best_of_several_splits_on_validation(run: Run, tmp_path: Path) -> None:
     for number, accuracy in enumerate((0.3, 0.9, 0.6)):
         replace(run, seed=number, val_accuracy=accuracy).save(tmp_path / f"split-{number}")
@@ -128,7 +142,15 @@ def test_a_run_file_that_holds_no_run_is_named(run: Run, tmp_path: Path, text: s
         ({"protocol": {"patience": "long"}}, "patience='long' is of type str"),
         ({"split_sizes": [1, 2]}, "split_sizes is"),
         ({"feature_names": ["one"]}, "it names 1 features, but its preprocessing takes 1433"),
-        ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number"),
+        ({"val_accuracy": "high"}, "val_accuracy is 'high', expected null or a number from 0 to 1"),
+        ({"val_accuracy": float("nan")}, "val_accuracy is nan, expected null or a number from 0 to 1"),
+        ({"test_accuracy": -1}, "test_accuracy is -1, expected null or a number from 0 to 1"),
+        ({"val_loss": float("inf")}, "val_loss is inf, expected null or a finite number"),
+        ({"confusion": [[], *[[1] * 7] * 6]}, "confusion is .* expected null or as many rows of counts as columns"),
+        ({"confusion": [[1]]}, "the number of rows of confusion is 1 there, but 7 in the weights"),
+        ({"protocol": {"fractions": "x"}}, "fractions must be three numbers of 0..1 that add up to 1, got x"),
+        ({"protocol": {"fractions": [0.2, "0.2", 0.6]}}, "fractions must be three numbers"),
+        ({"protocol": {"fractions": 5}}, "fractions must be three numbers"),
         ({"weights_sha256": 5}, "weights_sha256 is 5"),
         ({"test_accuracy": 10**400}, "'test_accuracy' holds a whole number of more than 64 bits"),
         ({"calibration": [[1, 10**400, 3]]}, "'calibration' holds a whole number of more than 64 bits"),

@@ -1,8 +1,10 @@
 """TensorBoard logs: every epoch once, whatever stopped the run in between."""
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,6 +142,26 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match=r"file/logs cannot be created: Not a directory"):
         check_log_folder(tmp_path / "file" / "logs")
+
+
+@pytest.mark.parametrize("after", [0, 3, 12])
+def test_a_full_disk_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], after: int
+) -> None:
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    real, records = RecordWriter.write, []
+
+    def write(writer: Any, data: bytes) -> None:  # in TensorBoard's thread
+        records.append(data)
+        if len(records) > after:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(writer, data)
+
+    monkeypatch.setattr(RecordWriter, "write", write)
+    with pytest.raises(FileError, match=rf"log in {tmp_path}: No space left on device; free some space and give the"):
+        logged_run(tmp_path)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 SETTINGS = ["--dataset", "cora", "--model", "gcn", "--layers", "1", "--hidden", "16", "--max-epochs", "3"]

@@ -8,6 +8,7 @@ import typer.main
 
 from justjump.cli import analysis, experiments, parts, runs, tools  # noqa: F401  (each adds its commands)
 from justjump.cli.app import app
+from justjump.interrupt import STOPPED
 from justjump.options import for_command
 
 
@@ -20,7 +21,8 @@ def main() -> None:
     try:
         sys.exit(app(arguments, standalone_mode=False))
     except KeyboardInterrupt:
-        sys.exit("stopped")
+        print("stopped", file=sys.stderr)
+        sys.exit(STOPPED)
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:

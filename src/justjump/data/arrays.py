@@ -9,16 +9,18 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+
+from justjump.memory import available_memory
 
 from .errors import DataError, short
 
 _CHUNK = 2**20
 _LONGEST_HEADER = 10_000  # as in numpy; the header of an array of numbers or text has about 100 bytes
 _MOST_EXPANSION = 1032  # deflate turns 258 bytes into at least 2 bits
+_ENCRYPTED = 1  # a flag of a member of an archive
 _FIELD = re.compile(
     rb"""\s*(['"])(?P<key>descr|fortran_order|shape)\1\s*:\s*"""
     rb"""(?:(['"])(?P<descr>[^'"\\]{1,40})\3|(?P<order>True|False)|\((?P<shape>[\dL,\s]*)\)|(?P<fields>\[.*\]))\s*,?""",
@@ -85,6 +87,8 @@ class Arrays:
                 f"{key} is compressed by method {info.compress_type}, which is not read: save the file with "
                 "numpy.savez_compressed"
             )
+        if info.flag_bits & _ENCRYPTED:
+            raise DataError(f"{key} is encrypted, which is not read: save the file without a password")
         if info.compress_size > self._length or info.file_size > _MOST_EXPANSION * (info.compress_size + 1):
             raise DataError(
                 f"{key} claims {info.file_size} bytes, but the file has only {info.compress_size} of {self._length} "
@@ -106,7 +110,8 @@ class Arrays:
 
     def __getitem__(self, key: str) -> np.ndarray:
         header = self.header(key)
-        _check_memory(key, header)
+        need = header.nbytes + header.size * _made_of(header)
+        check_memory(f"{key} of shape {list(header.shape)}", need)
         array = np.empty(header.size, header.dtype)
         content = array.view(np.uint8)
         with _foreign(f"{key} cannot be read"), self._zip.open(self._members[key]) as member:
@@ -181,27 +186,10 @@ def _made_of(header: Header) -> int:
     return {"i": 8, "u": 8, "b": 5, "f": 1 if is_taken else 5}.get(header.dtype.kind, 0)
 
 
-def _check_memory(key: str, header: Header) -> None:
-    need = header.nbytes + header.size * _made_of(header)
+def check_memory(what: str, need: int) -> None:
+    """Raise a `DataError` if `need` bytes are more than there are."""
     if need > 2**24 and need > (available := available_memory()):
         raise DataError(
-            f"{key} of shape {list(header.shape)} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "
+            f"{what} takes {need / 1e9:.3g} GB, but only {available / 1e9:.3g} GB of "
             "memory are available: use a machine with more memory, or a smaller graph"
         )
-
-
-def available_memory() -> float:
-    """Bytes of memory that can still be taken, or infinity if the system does not tell."""
-    available = math.inf
-    try:
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        available = 1024 * sum(int(lines[key].split()[0]) for key in ("MemAvailable", "SwapFree"))
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            available = min(available, max(limit - taken, 0))
-    except (OSError, ImportError, KeyError, ValueError, IndexError):
-        pass
-    return available

@@ -68,7 +68,8 @@ class CsvFile:
         except OSError as error:
             raise DataError(f"cannot read {self.path}: {error.strerror}") from error
         except csv.Error as error:
-            raise self.error(line + 1, f"not valid CSV ({short(error)})") from error
+            remedy = "close and double its quotes, and keep each cell below 131,072 characters"
+            raise self.error(line + 1, f"not valid CSV ({short(error)}): {remedy}") from error
         except UnicodeDecodeError as error:
             bad = self._first_other_text()
             raise DataError(f"{self.path} is not UTF-8 text in line {bad}: save it as UTF-8") from error

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from justjump.files import is_pipe
+
 
 class DataError(ValueError):
     """The data cannot be used. The message is one line that says what was found, what was expected and what to do."""
@@ -13,7 +15,7 @@ class NoColumnError(DataError):
 
 def refuse_pipe(path: Path) -> None:
     """Raise a `DataError` if a path leads to a pipe or a device: nobody knows how long to wait for it."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if is_pipe(path):
         raise DataError(f"{path} is a pipe or a device, expected a file: save what comes from it, and name that file")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from .cells import number
 from .errors import DataError, short
 
 _UNKNOWN = "correct it, or leave it empty if it is unknown"
@@ -96,6 +97,8 @@ def unknown_end(column: str, name: str, nodes: object) -> str:
 
 
 def bad_weight(text: str) -> str:
+    if number(text) > 0:
+        return f"the weight {short(text)!r} is too large, expected at most 3.4e+38: correct it, or scale all weights"
     return f"the weight {short(text)!r} must be a number that is not negative: correct it"
 
 
@@ -115,7 +118,8 @@ def odd_cell(column: str, text: str, wanted: str) -> str:
 
 
 def not_finite(column: str, value: float) -> str:
-    return f"the feature {short(column)!r} must be a finite number, got {value}: {_UNKNOWN}"
+    found = f"{value} (or a number beyond 1.8e+308)"  # the text of the cell is not kept
+    return f"the feature {short(column)!r} must be a finite number, got {found}: {_UNKNOWN}"
 
 
 def no_number(column: str, text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from .arrays import Arrays
+from .arrays import Arrays, check_memory
 from .errors import DataError, refuse_pipe, short
 from .graph import Graph
 from .labels import Labels, find_labels
@@ -17,6 +17,8 @@ from .sparse import canonical, check_form, check_steps, checked_csr, simplify
 from .splits import ROLES
 
 MOST_LABELS = 100_000  # of a node
+# Bytes at the peak of reading, as measured: per entry of a matrix, per edge that is made of one, and for its weight.
+_ENTRY_BYTES, _EDGE_BYTES, _WEIGHT_BYTES = 16, 24, 18
 
 
 def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> Graph:
@@ -47,17 +49,7 @@ def read_npz(path: str | Path, directed: bool = False, binary: bool = False) -> 
 
 
 def _read(file: Arrays, directed: bool, binary: bool) -> Graph:
-    adjacency = _csr(file, "adj")
-    rows, columns = adjacency.shape
-    if rows != columns:
-        raise DataError(f"adj_shape must be square, got {rows} x {columns}")
-    coo = adjacency.tocoo()
-    edge_index = np.stack([coo.row, coo.col]).astype(np.int64)
-    weight = None if binary or (coo.data == 1).all() else coo.data.astype(np.float64)
-    if weight is not None and np.isnan(weight).any():
-        raise DataError("adj_data must not hold NaN")
-    edge_index, weight = simplify(edge_index, rows, weight, directed)
-
+    edge_index, weight, rows = _edges(file, directed, binary)
     features = _features(file, rows)
     if binary:
         values = features.data if isinstance(features, csr_matrix) else features
@@ -81,8 +73,30 @@ def _read(file: Arrays, directed: bool, binary: bool) -> Graph:
     )
 
 
-def _csr(file: Arrays, what: str, rows: int | None = None) -> csr_matrix:
-    """Sparse matrix, with `rows` rows if that is given. No array is read before its shape is known to fit."""
+def _edges(file: Arrays, directed: bool, binary: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Edges `[2, E]`, their weights `[E]`, and the number of nodes."""
+    ways = 1 if directed else 2  # edges that are made of one entry
+    adjacency = _csr(file, "adj", ways * _EDGE_BYTES)
+    rows, columns = adjacency.shape
+    if rows != columns:
+        raise DataError(f"adj_shape must be square, got {rows} x {columns}")
+    weight = None if binary or (adjacency.data == 1).all() else adjacency.data.astype(np.float64)
+    if weight is not None:
+        if np.isnan(weight).any():
+            raise DataError("adj_data must not hold NaN")
+        need = len(weight) * (_ENTRY_BYTES + ways * (_EDGE_BYTES + _WEIGHT_BYTES))
+        check_memory(f"a graph of {len(weight)} entries with weights", need)
+    coo = adjacency.tocoo(copy=False)
+    edge_index = np.stack([coo.row, coo.col])
+    del adjacency, coo
+    return *simplify(edge_index, rows, weight, directed), rows
+
+
+def _csr(file: Arrays, what: str, made: int, rows: int | None = None) -> csr_matrix:
+    """Sparse matrix, with `rows` rows if that is given. No array is read before its shape is known to fit.
+
+    `made` is the number of bytes per entry of what is made of the matrix later.
+    """
     keys = [f"{what}_{part}" for part in ("data", "indices", "indptr", "shape")]
     data, indices, indptr, sizes = (file.header(key) for key in keys)
     if sizes.shape != (2,):
@@ -91,6 +105,8 @@ def _csr(file: Arrays, what: str, rows: int | None = None) -> csr_matrix:
     check_form(data, indices, indptr, shape, what)
     if rows is not None and shape[0] != rows:
         raise DataError(f"features must have a row for each of {rows} nodes, got the shape {shape.tolist()}")
+    need = max(indices.size * (_ENTRY_BYTES + made), indices.size * _ENTRY_BYTES + data.nbytes + indices.nbytes)
+    check_memory(f"a matrix with {what}_indices of shape {list(indices.shape)}", need)
     steps = file[keys[2]]
     check_steps(steps, indices.size, what)
     return checked_csr(file[keys[0]], file[keys[1]], steps, shape, what)
@@ -98,7 +114,7 @@ def _csr(file: Arrays, what: str, rows: int | None = None) -> csr_matrix:
 
 def _features(file: Arrays, rows: int) -> csr_matrix | np.ndarray:
     if "attr_matrix" not in file or "attr_data" in file:
-        return canonical(_csr(file, "attr", rows))
+        return canonical(_csr(file, "attr", 0, rows))
     header = file.header("attr_matrix")
     if header.ndim != 2 or header.shape[0] != rows:
         raise DataError(f"features must have a row for each of {rows} nodes, got the shape {short(header.shape)}")

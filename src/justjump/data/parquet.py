@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import check_memory
 from .errors import DataError, refuse_pipe, short
 from .faults import check_edge_columns, no_column, two_columns
 from .frames import Found, columns_of_frames, edges_of_frame, nodes_of_frame
 from .nodes import Nodes
 
+# Bytes at the peak of reading, as measured: of the id of a node, of a cell, and for each byte of a number.
+_NODE_BYTES, _CELL_BYTES, _NUMBER_BYTES = 64, 32, 4
+
 
 def read_nodes_parquet(paths: Sequence[Path], label: str | Sequence[str] | None = None) -> list[Nodes]:
     """Read tables with the columns of `nodes.csv`. What kinds their columns are is found from all together."""
-    frames = [_frame(path) for path in paths]
+    frames = [_frame(path, _NODE_BYTES) for path in paths]
     for path, frame in zip(paths, frames, strict=True):
         _check_columns(path, frame, "id")
     columns: list[Found] = columns_of_frames(frames, [str(path) for path in paths]) if len(paths) > 1 else [{}]
@@ -32,7 +36,7 @@ def read_edges_parquet(
     path: Path, nodes: dict[str, int], directed: bool, nodes_file: str
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Read a table with the columns of `edges.csv`."""
-    frame = _frame(path)
+    frame = _frame(path, 0)
     _check_columns(path, frame, "source", "target")
     check_edge_columns(path, map(str, frame.columns))
     return edges_of_frame(frame, nodes, ("source", "target"), None, directed, str(path), nodes_file)
@@ -44,7 +48,7 @@ def _check_columns(path: Path, frame: Any, *required: str) -> None:
             raise no_column(path, column, map(str, frame.columns))
 
 
-def _frame(path: Path) -> Any:
+def _frame(path: Path, row_bytes: int) -> Any:
     try:
         import pandas as pd
         import pyarrow as pa
@@ -56,9 +60,10 @@ def _frame(path: Path) -> Any:
     try:
         refuse_pipe(path)
         file = pq.ParquetFile(path)
-        rows, size = file.metadata.num_rows, path.stat().st_size
-        if rows > 8 * size:  # different rows take at least one bit each
-            raise DataError(f"{path} has {rows} rows, which cannot all differ in {size} bytes")
+        rows, columns = file.metadata.num_rows, list(file.schema_arrow)
+        groups = (file.metadata.row_group(place) for place in range(file.metadata.num_row_groups))
+        need = rows * (row_bytes + sum(map(_cell_bytes, columns))) + sum(group.total_byte_size for group in groups)
+        check_memory(f"{path} with {rows} rows and {len(columns)} columns", need)
         flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
         table = file.read(columns=flat, use_threads=False)
         values = {name: _values(table.column(place)) for place, name in enumerate(table.column_names)}
@@ -73,6 +78,15 @@ def _frame(path: Path) -> Any:
         raise
     except Exception as error:  # pyarrow raises errors of many kinds
         raise DataError(f"cannot read {path}: it is not a valid Parquet file ({short(error)})") from error
+
+
+def _cell_bytes(field: Any) -> int:
+    """Bytes that reading takes for each row of a column; those of texts are in the file's own count."""
+    try:
+        width = field.type.bit_width // 8
+    except ValueError:  # its values differ in length
+        width = 0
+    return _CELL_BYTES + _NUMBER_BYTES * width
 
 
 def _values(column: Any) -> Any:

@@ -53,6 +53,8 @@ def _check(raw: bytes) -> None:
         start, code = position, raw[position : position + 1]
         position += 1
         if code in _FIXED:
+            if code == pickle.FRAME and int.from_bytes(raw[position : position + 8], "little") > len(raw):
+                raise pickle.UnpicklingError("it is cut short: a part of it claims more bytes than the file has")
             position += _FIXED[code]
         elif code in _SIZED:
             content = position + _SIZED[code]

@@ -10,6 +10,8 @@ from typing import TypeVar
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 
+from justjump.files import read_file
+
 from .errors import DataError, short
 from .graph import Graph
 from .pickles import load_array, load_matrix, load_neighbours
@@ -103,7 +105,7 @@ def _load_numbers(raw: bytes) -> np.ndarray:
 
 def _load(path: Path, load: Callable[[bytes], T]) -> T:
     try:
-        return load(path.read_bytes())
+        return load(read_file(path))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except MemoryError as error:

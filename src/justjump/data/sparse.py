@@ -48,10 +48,10 @@ def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape
     check_form(data, indices, indptr, shape, what)
     check_steps(indptr, len(indices), what)
     rows, columns = (int(size) for size in shape)
+    low, high = (int(indices.min()), int(indices.max())) if len(indices) else (0, -1)
+    if low < 0 or high >= columns:
+        raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {low if low < 0 else high}")
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
-        bad = indices[(indices < 0) | (indices >= columns)][0]
-        raise DataError(f"{what}_indices must lie in 0..{columns - 1}, got {bad}")
     # scipy has no matrices of float16, nor of the other byte order.
     is_half = data.dtype.kind == "f" and data.dtype.itemsize == 2
     data = data.astype(np.float32 if is_half else data.dtype.newbyteorder("="), copy=False)
@@ -100,26 +100,40 @@ def simplify(
     >>> simplify(np.array([[0, 1, 2, 2], [1, 0, 1, 2]]), num_nodes=3)[0].tolist()
     [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
-    position = np.flatnonzero(edge_index[0] != edge_index[1])
-    source, target = edge_index[:, position].astype(np.int64)
+    entry = np.flatnonzero(edge_index[0] != edge_index[1])
+    source, target = edge_index[:, entry]
+    key = np.multiply(source, num_nodes, dtype=np.int64)
+    key += target
     if not directed:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        position = np.concatenate([position, position])
-    key = source * num_nodes + target
+        reverse = np.multiply(target, num_nodes, dtype=np.int64)
+        reverse += source
+        key = np.concatenate([key, reverse])
+        del reverse
+    del source, target  # edge lists are long: nothing is kept longer than it is needed
     if weight is None:
         key.sort()  # several times as fast as np.unique
-        unique = key[np.diff(key, prepend=-1) != 0]
+        key = key[_first_of_each(key)]
     else:
         order = np.argsort(key, kind="stable")
-        unique, start, group = np.unique(key[order], return_index=True, return_inverse=True)
-        sorted_weight, sorted_position = weight[position[order]], position[order]
-        conflict = np.flatnonzero(sorted_weight != sorted_weight[start][group])
+        key = key[order]
+        order %= max(len(entry), 1)
+        weight = weight[entry[order]]
+        is_first = _first_of_each(key)
+        conflict = np.flatnonzero(~is_first[1:] & (weight[1:] != weight[:-1]))
         if len(conflict):
-            second, first = conflict[0], start[group[conflict[0]]]
-            raise WeightConflictError(
-                int(sorted_position[first]),
-                int(sorted_position[second]),
-                (float(sorted_weight[first]), float(sorted_weight[second])),
-            )
-        weight = sorted_weight[start]
-    return np.stack([unique // num_nodes, unique % num_nodes]), weight
+            second = conflict[0] + 1
+            first = np.flatnonzero(is_first[:second])[-1]
+            found = float(weight[first]), float(weight[second])
+            raise WeightConflictError(int(entry[order[first]]), int(entry[order[second]]), found)
+        del order
+        key, weight = key[is_first], weight[is_first]
+    edges = np.empty((2, len(key)), np.int64)
+    np.divmod(key, max(num_nodes, 1), out=(edges[0], edges[1]))
+    return edges, weight
+
+
+def _first_of_each(ordered: np.ndarray) -> np.ndarray:
+    """Which of the numbers, in ascending order, are not there before: bool `[n]`."""
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return is_first

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, short
 from .graph import Graph
 
 ROLES = ("train", "val", "test")
@@ -131,9 +133,16 @@ def split_from_masks(graph: Graph | Sequence[np.ndarray]) -> Split:
     return Split(*(np.flatnonzero(mask).astype(np.int64) for mask in masks))
 
 
+def check_fractions(fractions: Any) -> None:
+    """Raise a `DataError` unless they are the shares of three sets."""
+    is_list = isinstance(fractions, Sequence | np.ndarray) and len(fractions) == 3
+    is_right = is_list and all(isinstance(one, Real) and 0 <= float(one) <= 1 for one in fractions)
+    if not is_right or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {short(fractions)}")
+
+
 def _sizes(count: int, fractions: Sequence[float], unit: str) -> tuple[int, int]:
-    if len(fractions) != 3 or not all(0 <= fraction <= 1 for fraction in fractions) or abs(sum(fractions) - 1) > 1e-6:
-        raise DataError(f"fractions must be three numbers of 0..1 that add up to 1, got {tuple(fractions)}")
+    check_fractions(fractions)
     train = int(fractions[0] * count + 0.5)
     val = min(int(fractions[1] * count + 0.5), count - train)
     for role, size, fraction in zip(ROLES, (train, val, count - train - val), fractions, strict=True):

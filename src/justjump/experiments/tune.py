@@ -22,7 +22,7 @@ from justjump.experiments.search import ROUND, Search, write_trials
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import Candidate, best
 from justjump.experiments.words import count, network
-from justjump.files import new_folder, replace_text
+from justjump.files import new_folder, read_file, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 
@@ -56,7 +56,7 @@ def _read_choice(path: Path, asked: dict[str, Any]) -> tuple[ModelConfig, Protoc
     if not path.exists():
         return None
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_file(path).decode("utf-8"))
         if {name: values[name] for name in asked} != json.loads(json.dumps(asked)):
             raise RunError(f"{path} is of another search: choose another --output")
         return ModelConfig(**values["chosen_config"]), Protocol(**values["chosen_protocol"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -11,8 +12,11 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from justjump.matrices import check_tensor, checked_scipy
+from justjump.memory import available_memory
 from justjump.ops.matrix import sort_entries
 from justjump.ops.operation import is_traced
+
+_NODE_BYTES = 20  # of each node while edges are sorted: its number of edges, and two pointers
 
 
 @dataclass(eq=False)
@@ -59,6 +63,8 @@ def sorted_edges(
     ``make(num_nodes, rowptr, col, order)`` makes the graph.
     """
     check_edge_index(edge_index)
+    if num_nodes is not None and (not isinstance(num_nodes, Integral) or num_nodes < 0):
+        raise ValueError(f"num_nodes={num_nodes!r} is no number of nodes: give 0 or more, or leave it out")
     if edge_index in _SORTED:
         found: SortedEdges = _SORTED[edge_index]
         wanted = found.fewest if num_nodes is None else num_nodes
@@ -68,12 +74,23 @@ def sorted_edges(
     num_nodes = fewest if num_nodes is None else num_nodes
     if edge_index.numel():
         check_nodes("edge_index", edge_index, num_nodes)
+    _check_memory(num_nodes, fewest)
     copy = edge_index.clone()
     source, target = copy
     rowptr, order = sort_entries((num_nodes, num_nodes), target, source)
     found = SortedEdges(copy, num_nodes, fewest, order, make(num_nodes, rowptr, source[order], order))
     _SORTED[edge_index] = found
     return found
+
+
+def _check_memory(num_nodes: int, fewest: int) -> None:
+    """Raise a ValueError if the pointer of a graph takes more memory than there is."""
+    need = _NODE_BYTES * num_nodes
+    if need > 2**30 and need > (room := available_memory()):
+        raise ValueError(
+            f"a graph of {num_nodes} nodes (edge_index holds {fewest - 1}) takes {need / 1e9:.3g} GB, but only "
+            f"{room / 1e9:.3g} GB of memory are available: number the nodes from 0 without gaps"
+        )
 
 
 def same_values(saved: Tensor, now: Tensor) -> bool:

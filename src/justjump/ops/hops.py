@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops.adjacency import Adjacency
-from justjump.ops.matrix import check_csr, check_range
+from justjump.ops.matrix import check_csr, check_index, check_range
 from justjump.ops.sample import Sample
 
 
@@ -94,6 +94,8 @@ class Hops:
 
 def _check(adj: Adjacency, sample: Sample, sizes: list[int]) -> None:
     """Raise ValueError unless the indices of a sample, which anyone can make, fit each other and the graph."""
+    check_index("nodes", sample.nodes)
+    check_index("edge", sample.edge)
     targets, edges = sizes[-2] if len(sizes) > 1 else 0, len(sample.edge)
     check_csr((targets, len(sample.nodes)), sample.rowptr, sample.col, None)
     if len(sizes) < 2 or min(sample.num_nodes) < 0 or sizes[-1] != len(sample.nodes) or edges != len(sample.col):

@@ -61,7 +61,7 @@ class SparseMatrix:
         """From the entries in any order; two entries at one place stay two entries."""
         _check_shape(shape)
         for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
-            _check_index(name, index)
+            check_index(name, index)
             check_range(name, index, size)
         if len(row) != len(col):
             raise ValueError(f"row holds {len(row)} numbers and col {len(col)}, expected one of each per entry")
@@ -77,6 +77,7 @@ class SparseMatrix:
         """From a scipy sparse matrix, its values as float32 (float64 stays)."""
         coo = checked_scipy(matrix).tocoo()
         weight = torch.as_tensor(coo.data)
+        _check_weight(weight, weight)
         if weight.dtype != torch.float64:
             weight = weight.float()
         return cls.from_entries(coo.shape, torch.as_tensor(coo.row), torch.as_tensor(coo.col), weight)
@@ -152,6 +153,7 @@ class SparseMatrix:
 
     def take(self, rows: Tensor) -> SparseMatrix:
         """Some rows, in the order of their numbers ``[n]``. ``[n, M]``"""
+        check_index("rows", rows)
         check_range("rows", rows, self.shape[0])
         rows = rows.long()
         begin = self.rowptr[rows].long()
@@ -209,8 +211,8 @@ def check_range(name: str, index: Tensor, size: int) -> None:
 
 def check_csr(shape: tuple[int, int], rowptr: Tensor, col: Tensor, weight: Tensor | None) -> None:
     """Raise TypeError or ValueError unless these are the indices of a matrix by rows, and its weights."""
-    _check_index("rowptr", rowptr)
-    _check_index("col", col)
+    check_index("rowptr", rowptr)
+    check_index("col", col)
     _check_shape(shape)
     if rowptr.numel() != shape[0] + 1:
         raise ValueError(f"rowptr holds {rowptr.numel()} numbers, expected one per row and one more")
@@ -227,7 +229,7 @@ def _check_shape(shape: tuple[int, int]) -> None:
         raise ValueError(f"shape is {tuple(shape)}, expected two numbers of rows and columns, 0 or more")
 
 
-def _check_index(name: str, index: Tensor) -> None:
+def check_index(name: str, index: Tensor) -> None:
     if not isinstance(index, Tensor):
         raise TypeError(f"{name} is of type {type(index).__name__}, expected a tensor: torch.tensor({name})")
     if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
@@ -239,3 +241,5 @@ def _check_weight(weight: Tensor | None, col: Tensor) -> None:
         raise TypeError(f"weight is of type {type(weight).__name__}, expected a tensor or None")
     if weight is not None and weight.shape != col.shape:
         raise ValueError(f"weight has shape {list(weight.shape)}, expected [{col.numel()}], one per entry")
+    if weight is not None and weight.is_complex():
+        raise ValueError(f"weight has dtype {weight.dtype}, expected real numbers: take their real part")

@@ -61,6 +61,8 @@ class TracedAdjacency(Adjacency):
             loops: with one self-loop per node
             weight: ``[M]`` normalised weights in CSR order
         """
+        if given is not None:
+            check_weight_type(given, edge_index.size(1))
         self.shape = (num_nodes, num_nodes)
         self.room = self._looped = loops
         self.nodes, self.aggregate, self._derived, self._structure = None, aggregate, {}, {}
@@ -71,8 +73,6 @@ class TracedAdjacency(Adjacency):
         check_edge_index(edge_index)
         if num_nodes is None:
             raise ValueError("num_nodes is not given, and edge_index has no values while torch traces: give num_nodes")
-        if edge_weight is not None:
-            check_weight_type(edge_weight, edge_index.size(1))
         return cls(edge_index, num_nodes, edge_weight)
 
     @classmethod

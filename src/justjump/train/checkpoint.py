@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
-from justjump.files import remove_file, replace_file
+from justjump.files import is_pipe, read_file, remove_file, replace_file
 from justjump.nn import NodeClassifier
 from justjump.train.errors import RunError, first_line
 from justjump.train.measures import SCORE
@@ -92,7 +92,7 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
     if not path.exists():
         return
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         tensors = {name: value.clone() for name, value in load(data).items()}
         metadata = _metadata(data)
         _check_digest(data, metadata)
@@ -111,12 +111,16 @@ def load_state(state: State, settings: dict[str, Any], folder: Path) -> None:
         torch.set_rng_state(random)
     except RunError:
         raise
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}; delete it to start the run again") from error
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise RunError(f"{path} cannot be read ({first_line(error)}): delete it to start the run again") from error
 
 
 def saved_epoch(folder: Path) -> int:
     """After which epoch the run in ``folder`` would go on: 0 if there is none, or if it cannot be read."""
+    if is_pipe(folder / STATE_FILE):
+        return 0
     try:
         with safe_open(folder / STATE_FILE, "pt") as file:
             return _read_progress(file.metadata()["progress"]).epoch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +17,15 @@ def _whole(least: int) -> Callable[[Any], bool]:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _number_or_none(value: Any) -> bool:
     return value is None or _number(value)
+
+
+def _share_or_none(value: Any) -> bool:
+    return value is None or (_number(value) and 0 <= value <= 1)
 
 
 def _text(value: Any) -> bool:
@@ -33,6 +38,10 @@ def _texts(value: Any) -> bool:
 
 def _rows(value: Any, is_right: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(isinstance(row, list) and all(map(is_right, row)) for row in value)
+
+
+def _square(value: Any) -> bool:
+    return _rows(value, _whole(0)) and all(len(row) == len(value) for row in value)
 
 
 def _measures(value: Any) -> bool:
@@ -57,11 +66,11 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "finished": (lambda value: isinstance(value, bool), "true or false"),
     "epochs": (_whole(0), "a whole number of at least 0"),
     "best_epoch": (_whole(0), "a whole number of at least 0"),
-    "train_accuracy": (_number_or_none, "null or a number"),
-    "val_accuracy": (_number_or_none, "null or a number"),
-    "test_accuracy": (_number_or_none, "null or a number"),
-    "val_loss": (_number_or_none, "null or a number"),
-    "seconds": (_number, "a number"),
+    "train_accuracy": (_share_or_none, "null or a number from 0 to 1"),
+    "val_accuracy": (_share_or_none, "null or a number from 0 to 1"),
+    "test_accuracy": (_share_or_none, "null or a number from 0 to 1"),
+    "val_loss": (_number_or_none, "null or a finite number"),
+    "seconds": (_number, "a finite number"),
 }
 
 
@@ -70,11 +79,11 @@ LATER: dict[str, tuple[Callable[[Any], bool], str]] = {
     WEIGHTS_DIGEST: (_text, "a text"),
     SPLIT_DIGEST: (_text, "a text"),
     "task": (lambda value: value in TASKS, f"one of {', '.join(TASKS)}"),
-    "measures": (_measures, "numbers by their names for train, val and test"),
-    "confusion": (lambda value: value is None or _rows(value, _whole(0)), "null or rows of counts"),
+    "measures": (_measures, "finite numbers by their names for train, val and test"),
+    "confusion": (lambda value: value is None or _square(value), "null or as many rows of counts as columns"),
     "calibration": (
         lambda value: value is None or (_rows(value, _number) and all(len(row) == 3 for row in value)),
-        "null or rows of three numbers",
+        "null or rows of three finite numbers",
     ),
     "notes": (_texts, "a list of texts"),
     "stuck": (lambda value: isinstance(value, bool), "true or false"),

@@ -21,7 +21,7 @@ from justjump.train.errors import TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_notes
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
-from justjump.train.memory import notes_on_memory
+from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
@@ -118,6 +118,8 @@ def fit(
     for note in odd + notes_on_memory(graph, config, protocol, len(split.train)):
         warn(note, TrainingWarning)
 
+    copies = WEIGHT_COPIES if place.type == "cpu" else 1
+    check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)

@@ -3,14 +3,20 @@
 from contextlib import suppress
 from pathlib import Path
 
+import torch
+
 from justjump.data import Graph
-from justjump.nn import ModelConfig
+from justjump.memory import free_in_group
+from justjump.nn import ModelConfig, NodeClassifier
+from justjump.train.errors import TrainingError
 from justjump.train.protocol import Protocol
 
 # Memory of a process that has imported torch and holds a dataset.
 PROCESS_BYTES = 600 * 2**20
 # Runs of all models were measured to need this share of the upper estimate, or somewhat more.
 LIKELY = 0.25
+# The weights, those of the best epoch, their gradients, and the two moments of the optimizer.
+WEIGHT_COPIES = 5
 
 
 def run_bytes(nodes: int, edges: int, config: ModelConfig) -> int:
@@ -44,15 +50,22 @@ def available_bytes() -> int | None:
     with suppress(OSError, ValueError, IndexError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]))
-    for folder, limit, used, cache in (
-        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    ):
-        with suppress(OSError, ValueError, KeyError):
-            most, now = (int((Path(folder) / name).read_text()) for name in (limit, used))
-            parts = dict(line.split() for line in (Path(folder) / "memory.stat").read_text().splitlines())
-            found.append(max(0, most - now + int(parts[cache])))  # what files have cached is free when it is needed
+    found += free_in_group()
     return min(found, default=None)
+
+
+def check_weights(config: ModelConfig, num_features: int, num_classes: int, copies: int = WEIGHT_COPIES) -> None:
+    """Raise a TrainingError if the weights of a network, which are dense, take more memory than there is."""
+    with torch.device("meta"):  # shapes without memory
+        weights = NodeClassifier(config, num_features, num_classes).parameters()
+        need = copies * sum(weight.nbytes for weight in weights)
+    room = available_bytes()
+    if room is not None and need > room:
+        raise TrainingError(
+            f"the weights of a network for {num_features:,} features and {num_classes:,} classes take "
+            f"{need / 2**30:.1f} GB with all that training keeps of them, and {room / 2**30:.1f} GB are free: lower "
+            "hidden or layers, or give the nodes fewer features"
+        )
 
 
 def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, training: int) -> list[str]:

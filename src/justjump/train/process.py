@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from justjump.interrupt import is_default
 from justjump.ops import native
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
@@ -52,12 +53,11 @@ def ctrl_c_waits() -> Iterator[Callable[[], bool]]:
         pressed.set()
 
     ours = threading.current_thread() is threading.main_thread()
-    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not ours:  # someone else decides what Ctrl-C means
+    if not (ours and is_default()):  # someone else decides what Ctrl-C means
         yield pressed.is_set
         return
-    signal.signal(signal.SIGINT, remember)
+    before = signal.signal(signal.SIGINT, remember)
     try:
         yield pressed.is_set
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)

@@ -5,6 +5,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from justjump.data.splits import check_fractions
 from justjump.options import check_types, documented, option
 
 Measure = Literal[
@@ -127,6 +128,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         check_types(self)
+        check_fractions(self.fractions)
         object.__setattr__(self, "fractions", tuple(self.fractions))  # JSON brings a list
         least_values = {"patience": 1, "max_epochs": 1, "patience_start": 0, "warmup": 0, "attention_warmup": 0}
         least_values |= {"decay_nodes": 0, "step_nodes": 0}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from justjump.data import DataError, Preprocessing, Split
 from justjump.data.splits import ROLES
-from justjump.files import FileError, move_file, remove_file, replace_file
+from justjump.files import FileError, move_file, read_file, remove_file, replace_file
 from justjump.train.errors import RunError, first_line
 from justjump.train.fields import FIELDS, LATER, SPLIT_DIGEST, WEIGHTS_DIGEST, unusable
 from justjump.train.measures import measures_of
@@ -61,7 +61,7 @@ def tidy(folder: Path, values: Mapping[str, Any]) -> None:
         pending = _pending(folder, name)
         if not pending.exists():
             continue
-        if hashlib.sha256(pending.read_bytes()).hexdigest() == values.get(digest):
+        if pending.is_file() and hashlib.sha256(pending.read_bytes()).hexdigest() == values.get(digest):
             move_file(pending, folder / name)
         else:
             remove_file(pending)
@@ -135,7 +135,7 @@ def _read(folder: Path, name: str, values: Mapping[str, Any]) -> dict[str, Tenso
     # Twice, because another process may rename the second one while this one reads the first.
     for place in (path, _pending(folder, name), path):
         try:
-            data = place.read_bytes()
+            data = read_file(place)
             if digest is None or hashlib.sha256(data).hexdigest() == digest:
                 return load(data)
         except FileNotFoundError:
@@ -171,13 +171,14 @@ def check_sizes(folder: Path, values: Mapping[str, Any], weights: Mapping[str, T
     if len(first) != 2 or len(last) != 1:
         raise RunError(f"{folder / MODEL_FILE} does not hold the weights of a network: {REMEDY}")
     layers = len({name.split(".")[1] for name in shapes if name.startswith("convs.")})
-    config = values["config"]
+    config, confusion = values["config"], values.get("confusion")
     for name, said, found in (
         ("num_features", values["num_features"], first[0]),
         ("the number of columns after preprocessing", preprocessing_in(values).num_outputs, first[0]),
         ("hidden", config.get("hidden"), first[1]),
         ("layers", config.get("layers"), layers),
         ("the number of class_names", len(values["class_names"]), last[0]),
+        ("the number of rows of confusion", None if confusion is None else len(confusion), last[0]),
     ):
         if said is not None and said != found:
             raise RunError(

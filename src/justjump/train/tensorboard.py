@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from justjump.files import make_folder
+from justjump.files import FileError, make_folder, reason
 from justjump.nn import ModelConfig
 from justjump.options import described
 from justjump.train.checkpoint import Progress
@@ -48,29 +50,51 @@ class RunLog:
         self._logged = 0
 
     def __enter__(self) -> RunLog:
+        self._show_error = threading.excepthook
+        threading.excepthook = self._show_error_of_thread
         return self
+
+    def _show_error_of_thread(self, error: threading.ExceptHookArgs) -> None:
+        """TensorBoard writes in a thread and raises the error of this thread here, too: it is not shown twice."""
+        if not (issubclass(error.exc_type, OSError) and type(error.thread).__module__.startswith("tensorboard.")):
+            self._show_error(error)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        try:
+            # What went wrong before is what the user should know.
+            with nullcontext() if error is None else suppress(FileError), self._writing():
+                if self._writer is not None:
+                    self._writer.close()
+        finally:
+            threading.excepthook = self._show_error
 
     def __call__(self, progress: Progress) -> None:
         """Log the epochs that are new; pass the log as ``on_epoch`` to :func:`~justjump.train.fit`."""
         if self.folder is None:
             return
-        if self._writer is None:
-            for path in self.folder.glob(EVENT_FILES):
-                path.unlink()
-            # A TensorBoard that is watching drops what it has read of an earlier log from purge_step on.
-            self._writer = _open(self.folder, purge_step=1)
-        for epoch in range(self._logged, progress.epoch):
-            self._writer.add_scalar(LOSS, progress.loss[epoch], epoch + 1)
-            self._writer.add_scalar(VAL_LOSS, progress.val_loss[epoch], epoch + 1)
-            if (score := progress.val_score[epoch]) is not None:
-                self._writer.add_scalar(f"{progress.measure}/val", score, epoch + 1)
+        with self._writing():
+            if self._writer is None:
+                for path in self.folder.glob(EVENT_FILES):
+                    path.unlink()
+                # A TensorBoard that is watching drops what it has read of an earlier log from purge_step on.
+                self._writer = _open(self.folder, purge_step=1)
+            for epoch in range(self._logged, progress.epoch):
+                self._writer.add_scalar(LOSS, progress.loss[epoch], epoch + 1)
+                self._writer.add_scalar(VAL_LOSS, progress.val_loss[epoch], epoch + 1)
+                if (score := progress.val_score[epoch]) is not None:
+                    self._writer.add_scalar(f"{progress.measure}/val", score, epoch + 1)
         self._logged = progress.epoch
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(f"cannot write TensorBoard's log in {self.folder}: {reason(error)}") from error
 
     def then(self, on_epoch: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
         """An ``on_epoch`` that logs an epoch and then calls another ``on_epoch``, which may stop the run by raising."""
@@ -86,18 +110,19 @@ class RunLog:
         """Add the settings and the scores of the best epoch to the log of a finished run, once."""
         if self.folder is None or not run.finished or (self._writer is None and _is_finished(self.folder)):
             return
-        if self._writer is None:  # the run was finished before, the log was not
-            self._writer = _open(self.folder)
         from torch.utils.tensorboard.summary import hparams
 
         tag = SCORE[run.task]
         scores = {f"{tag}/{role}": run.score(role) for role in ("val", "test")}
         metrics = {tag: value for tag, value in scores.items() if value is not None}
-        for summary in hparams(_settings(run), metrics):  # type: ignore[no-untyped-call]
-            self._writer.file_writer.add_summary(summary)  # type: ignore[attr-defined]
-        if (score := run.score("test")) is not None:
-            self._writer.add_scalar(f"{tag}/test", score, run.best_epoch)
-        self._writer.flush()
+        with self._writing():
+            if self._writer is None:  # the run was finished before, the log was not
+                self._writer = _open(self.folder)
+            for summary in hparams(_settings(run), metrics):  # type: ignore[no-untyped-call]
+                self._writer.file_writer.add_summary(summary)  # type: ignore[attr-defined]
+            if (score := run.score("test")) is not None:
+                self._writer.add_scalar(f"{tag}/test", score, run.best_epoch)
+            self._writer.flush()
 
 
 def run_folder(root: str | Path, graph_name: str, config: ModelConfig, protocol: Protocol, seed: int) -> str:

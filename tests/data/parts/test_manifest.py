@@ -1,7 +1,9 @@
 """A manifest that was altered, or that is none, is refused in one sentence."""
 
+import contextlib
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,36 @@ def test_changes_are_noticed(change: str, written: Path, tmp_path: Path) -> None
     (tmp_path / "manifest.json").write_text(json.dumps(values))
     with pytest.raises(DataError, match=CHANGES[change][1]):
         Manifest.read(tmp_path)
+
+
+WRONG: tuple[Any, ...] = (None, True, -1, 0, 1.5, float("nan"), 2**70, 2**61, "x", "\ud800", [], [[]], {}, {"x": {}})
+
+
+def places(values: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths to everything in a JSON value, at any depth; one element stands for all of a list."""
+    inside = values.items() if isinstance(values, dict) else enumerate(values[:1]) if isinstance(values, list) else ()
+    for key, value in inside:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+@pytest.mark.slow
+def test_a_wrong_value_in_any_place_is_a_data_error(written: Path, tmp_path: Path) -> None:
+    original = (written / "manifest.json").read_text()
+    for path in places(json.loads(original)):
+        for wrong in WRONG:
+            values = json.loads(original)
+            set_to(*path, value=wrong)(values)
+            (tmp_path / "manifest.json").write_text(json.dumps(values))
+            if values != json.loads(original):
+                with pytest.raises(DataError, match=r"manifest\.json"):
+                    Manifest.read(tmp_path)
+            # Whoever changed it may have written a digest that fits.
+            values.pop("digest", None)
+            digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+            (tmp_path / "manifest.json").write_text(json.dumps(values | {"digest": digest}))
+            with contextlib.suppress(DataError):
+                str(open_parts(tmp_path)).encode()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", "\ud800".encode("utf-8", "surrogatepass"), "[" * 100_000])

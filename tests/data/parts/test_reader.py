@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,13 @@ def test_labels_of_other_tasks_are_checked(task: str, tmp_path: Path) -> None:
     np.save(path, labels)
     with pytest.raises(DataError, match="labels.npy holds inf, expected (0 or 1|finite numbers), or NaN"):
         parts[0].check()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "part-00000/col.npy"])
+def test_a_pipe_is_not_waited_for(name: str, folder: Path) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    one_sentence(folder, f"cannot read .*{name}: it is a pipe or a device, expected a file", verify=False)
 
 
 def test_a_folder_without_a_manifest(tmp_path: Path) -> None:

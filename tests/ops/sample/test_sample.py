@@ -184,6 +184,8 @@ def test_parts_and_loops_are_checked() -> None:
     adj = Adjacency.build(GRAPHS["random"], num_nodes=40)
     with pytest.raises(ValueError, match="is a part of a graph"):
         Sampler(adj.toward([1]), [2])
+    with pytest.raises(TypeError, match=r"adj is of type Tensor, expected an Adjacency: make one with Adjacency.build"):
+        Sampler(GRAPHS["random"], [2])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="call with_self_loops"):
         Sampler(adj, [2], keep_loops=True)
 

@@ -50,6 +50,29 @@ def test_an_error_is_raised_though_another_worker_notices_it_first() -> None:
         run(worker_kinds.exits)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system cannot hold signals back")
+def test_ctrl_c_waits_for_the_imports_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+except KeyboardInterrupt:  # as a library that leaves half of itself loaded
+    raise ImportError("cannot load module more than once per process")
+def work(*arguments):
+    time.sleep(60)
+"""
+    (tmp_path / "interrupted_library.py").write_text(module)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def work() -> None: ...
+
+    monkeypatch.setattr(work, "__module__", "interrupted_library")
+    monkeypatch.setattr(work, "__qualname__", "work")
+    with pytest.raises(KeyboardInterrupt):
+        run(work)
+
+
 def test_who_lets_others_wait_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervise, "SECONDS_FOR_REASONS", 0.2)
     monkeypatch.setattr(supervise, "RESTARTS", 0)

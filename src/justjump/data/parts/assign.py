@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..csv_file import CsvFile
-from ..errors import DataError, short
+from ..errors import DataError, refuse_pipe, short
 from ..graph import Graph
 from .metis import metis_parts
 
@@ -84,6 +84,7 @@ def given_parts(method: Any, num_nodes: int, parts: int, names: Sequence[str] | 
 
 
 def _read_npy(path: Path) -> np.ndarray:
+    refuse_pipe(path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from justjump.files import replace_text
+from justjump.files import read_file, replace_text
 
 from ..errors import DataError, short
 from ..labels import TASKS, Task
@@ -141,7 +141,7 @@ class Manifest:
         """Read the manifest of a folder. Anything but what `write` wrote raises a `DataError`."""
         path = folder / MANIFEST
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(read_file(path).decode("utf-8"))
         except FileNotFoundError:
             raise DataError(
                 f"{folder} has no {MANIFEST}, so it is no graph in parts: write one with justjump partition"
@@ -183,6 +183,10 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         raise ValueError("name, task and method must be texts")
     if not isinstance(values["parts"], list) or not values["parts"]:
         raise ValueError("there are no parts")
+    parts = tuple(_part(part) for part in values["parts"])
+    for one in fields(Sizes):
+        _size(sum(getattr(part.sizes, one.name) for part in parts))
+    json.dumps(values, ensure_ascii=False).encode()  # a ValueError if there is text that is not Unicode
     return Manifest(
         name=values["name"],
         task=values["task"],
@@ -192,7 +196,7 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         seed=_size(values["seed"]),
         preprocessing=Preprocessing.from_json(values["preprocessing"]),
         given_loops=_size(values["given_loops"]),
-        parts=tuple(_part(part) for part in values["parts"]),
+        parts=parts,
         **flags,
     )
 
@@ -204,12 +208,18 @@ def _texts(values: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _part(values: dict[str, Any]) -> PartEntry:
+def _part(values: Any) -> PartEntry:
+    if not isinstance(values, dict):
+        raise ValueError(f"a part must be an object, got {short(values)}")
     sizes = Sizes(**{one.name: _size(values[one.name]) for one in fields(Sizes)})
     digests = values["sha256"]
-    if not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests.values()):
-        raise ValueError("sha256 must be a digest for each array")
+    if not isinstance(digests, dict) or not all(map(_is_digest, digests.values())):
+        raise ValueError(f"sha256 must be a digest for each array, got {short(digests)}")
     return PartEntry(sizes, digests)
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
 def _size(value: Any) -> int:

@@ -11,6 +11,8 @@ from types import TracebackType
 
 import numpy as np
 
+from justjump.files import open_file
+
 from ..errors import DataError, short
 
 # All headers are so long: room for any shape and type that a part has.
@@ -82,7 +84,7 @@ def check_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> int:
     """
     wanted = f"expected {dtype} of shape {list(shape)}"
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             length = os.fstat(file.fileno()).st_size
             version = np.lib.format.read_magic(file)
             if version != (1, 0):

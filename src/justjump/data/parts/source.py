@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..csv_file import CsvFile
-from ..errors import DataError, short
+from ..errors import DataError, refuse_pipe, short
 from ..faults import Rows, no_column, two_columns
 from .progress import Steps
 
@@ -97,6 +97,8 @@ class TableSource:
         elif path.suffix == ".csv":
             text = CsvFile(path, required)
             files, rows = [_copy_csv(text, work / f"by-{required[0]}.parquet", steps)], _Lines(text)
+        for file in files:
+            refuse_pipe(file)
         source = cls(path, files, rows)
         for column in required:
             if column not in source.columns:

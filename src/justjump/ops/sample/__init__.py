@@ -63,6 +63,9 @@ class Sampler:
     def __init__(
         self, adj: Adjacency, fanout: Sequence[int], replace: bool = False, seed: int = 0, keep_loops: bool = False
     ) -> None:
+        if not isinstance(adj, Adjacency):
+            what = f"adj is of type {type(adj).__name__}, expected an Adjacency"
+            raise TypeError(f"{what}: make one with Adjacency.build(edge_index)")
         if adj.shape[0] != adj.shape[1] or adj.nodes is not None:
             raise ValueError(f"{adj} is a part of a graph: sample from the whole graph")
         if adj.device.type != "cpu":

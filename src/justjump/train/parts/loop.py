@@ -20,6 +20,7 @@ from justjump.train.epochs import both, train_until_done
 from justjump.train.errors import RunError, TrainingWarning
 from justjump.train.evaluation import evaluated, notes_on_data, say_notes
 from justjump.train.measures import SCORE
+from justjump.train.memory import check_weights
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.parts.executor import Executor
@@ -69,6 +70,7 @@ def train_as_worker(
     odd = notes_on_data(graph, split)
     for note in odd if leads else ():
         warn(note, TrainingWarning)
+    check_weights(config, preprocessing.num_outputs, graph.num_classes)
     if scratch is None:
         keep_memory()
     shown = progress if leads else False

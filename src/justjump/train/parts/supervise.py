@@ -15,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from justjump.interrupt import STOPPED as INTERRUPTED
 from justjump.train.errors import RunError, TrainingError, first_line
 from justjump.train.orphans import die_with_parent, exit_after_parent
 
@@ -29,7 +31,6 @@ SIGNS_PER_LIMIT = 5
 # How long to wait, once a worker has lost its connection, for the others to say more about the reason.
 SECONDS_FOR_REASONS = 5.0
 ALIVE = "alive"
-INTERRUPTED = 128 + signal.SIGINT  # the exit code of a worker after Ctrl-C for the second time
 
 
 class Lost(RunError):
@@ -91,6 +92,20 @@ def _ctrl_c_noted() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def _held_ctrl_c() -> Iterator[None]:
+    """Processes that start here get Ctrl-C when they are ready for it, and not in the middle of their imports."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # which lets Ctrl-C through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @dataclass
 class _Worker:
     """A worker as its parent sees it; ``lost`` is what it said about a lost connection."""
@@ -112,7 +127,8 @@ def _run(workers: int, work: Callable[..., None], arguments: tuple[Any, ...], li
             process: BaseProcess = context.Process(
                 target=_begin, args=(there, every, place, rank, arguments), daemon=True, name=f"worker {rank}"
             )
-            process.start()
+            with _held_ctrl_c():
+                process.start()
             there.close()
             started[here] = _Worker(process)
         _watch(started, limit, every)
@@ -183,7 +199,10 @@ def _begin(connection: Connection, every: float, place: tuple[str, str], rank: i
     message: Exception | None = None
     try:
         module, name = place
-        getattr(importlib.import_module(module), name)(rank, *arguments)
+        function = getattr(importlib.import_module(module), name)
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        function(rank, *arguments)
     except KeyboardInterrupt:
         os._exit(INTERRUPTED)
     except (ValueError, TypeError, OSError, ArithmeticError, TrainingError) as error:
