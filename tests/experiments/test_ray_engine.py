@@ -69,8 +69,8 @@ def test_a_start_that_takes_too_long_is_tried_once_more(failures: int, address: 
             self.shutdowns += 1
 
     slow = Slow()
-    allowed = nullcontext() if (failures, address) == (1, None) else pytest.raises(RunError, match="timed out during")
-    with allowed:
+    sentence = "(Ray does not start here|no Ray cluster answers at auto): The current node timed out during startup"
+    with nullcontext() if (failures, address) == (1, None) else pytest.raises(RunError, match=sentence):
         RayEngine(address).connect(slow)
     assert (slow.starts, slow.shutdowns) == ((1 if address else 2), failures)
 
@@ -138,13 +138,3 @@ def test_no_cluster_at_an_address(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store, pytest.raises(RunError, match="no Ray cluster answers at 127.0.0.1:1"):
         execute([small_job(0)], store, RayEngine("127.0.0.1:1"))
     assert time.monotonic() - start < 60
-
-
-def test_ray_that_does_not_start_is_one_sentence() -> None:
-    class Broken:
-        @staticmethod
-        def init(**_: Any) -> None:
-            raise Exception("The current node timed out\n during startup.")
-
-    with pytest.raises(RunError, match=r"Ray does not start here: The current node timed out during startup\."):
-        RayEngine().connect(Broken())
