@@ -32,7 +32,12 @@ lint: $(VENV)/.test-installed  ## style and types of Python and C++
 check: lint  ## lint and the tests that together take less than a minute
 	@$(BIN)/python -m pytest -n 2 -q -m "not slow"
 
-test: lint  ## lint and the whole test suite
+# mypy takes one core, so the tests start beside it.
+test: $(VENV)/.test-installed  ## lint and the whole test suite
+	@$(MAKE) --no-print-directory --jobs=2 lint tests
+
+.PHONY: tests
+tests: $(VENV)/.test-installed
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 setup: $(VENV)/.test-installed  ## install the package and what its tests need into .venv
@@ -82,7 +87,7 @@ $(VENV)/.created:
 
 # With hashes: the locks first, so that torch finds what it needs and brings nothing but itself and libraries for GPUs.
 # Then the project. What has to be built is built by the tools of locks/run.txt. The kernels compile beside the rest, for
-# a wheel that nobody takes: the project finds in build what was compiled for it.
+# a wheel that one test takes: the project finds in build what was compiled for it.
 ifeq ($(HASHES),on)
 LOCKED := $(PIP) --require-hashes --no-deps --no-build-isolation
 REFUSED := { echo "Nothing of this lock was installed. If your index serves other files of the same versions," \

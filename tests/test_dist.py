@@ -25,20 +25,25 @@ def sources() -> list[Path]:
 
 
 def build(folder: Path) -> tuple[Path, Path]:
-    """The sdist and the wheel of `make dist` where they are newer than the sources, else new ones in ``folder``."""
-    made = [*(ROOT / "dist").glob("*.tar.gz"), *(ROOT / "dist").glob("*.whl")]
+    """The sdist and the wheel of `make dist`, or the wheel of `make setup`, if they are newer than the sources.
+
+    What is missing is made in ``folder``.
+    """
     newest = max(path.stat().st_mtime for path in sources())
-    if len(made) != 2 or min(path.stat().st_mtime for path in made) < newest:
-        # Without isolation: the test environment has all that the build needs, and no network is asked for it. What is
-        # tested is what is in the wheel, not its speed, so the kernels are compiled fast.
-        quick = {"JUSTJUMP_OPTIMIZE": "-O1", "CMAKE_CXX_FLAGS_RELEASE": "-O1", "JUSTJUMP_BASELINE": "ON"}
-        options = [
-            "--no-isolation",
-            *(f"--config-setting=cmake.define.{name}={value}" for name, value in quick.items()),
-        ]
-        run([sys.executable, "-m", "build", *options, "--outdir", str(folder), str(ROOT)])
-        made = [*folder.glob("*.tar.gz"), *folder.glob("*.whl")]
-    sdist, wheel = made
+    found = []
+    for kind, suffix in (("sdist", "tar.gz"), ("wheel", "whl")):
+        made = [*(ROOT / "dist").glob(f"*.{suffix}"), *(ROOT / "build" / "wheel").glob(f"*.{suffix}")]
+        made = [path for path in made if path.stat().st_mtime > newest]
+        if not made:
+            # Without isolation: the test environment has all that the build needs, and no network is asked for it. What
+            # is tested is what is in the wheel, not its speed, so the kernels are compiled fast.
+            quick = {"JUSTJUMP_OPTIMIZE": "-O1", "CMAKE_CXX_FLAGS_RELEASE": "-O1", "JUSTJUMP_BASELINE": "ON"}
+            options = [f"--{kind}", "--no-isolation"]
+            options += [f"--config-setting=cmake.define.{name}={value}" for name, value in quick.items()]
+            run([sys.executable, "-m", "build", *options, "--outdir", str(folder), str(ROOT)])
+            made = [*folder.glob(f"*.{suffix}")]
+        found.append(made[0])
+    sdist, wheel = found
     return sdist, wheel
 
 
