@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from justjump.memory import available_memory, free_in_group
-from justjump.train.memory import available_bytes
 
 
 def test_available_memory_is_known_or_unlimited() -> None:
@@ -27,7 +26,6 @@ def test_limits_of_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "read_text", elsewhere)
     assert free_in_group() == [800]
-    assert available_memory() == available_bytes() == 800
+    assert available_memory() == 800
     (tmp_path / "memory.max").write_text("max\n")
     assert available_memory() == math.inf
-    assert available_bytes() is None

@@ -46,7 +46,7 @@ def test_notes_come_before_training(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = write_graph(tmp_path / "graph", split=False)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     monkeypatch.setattr("justjump.experiments.train.run_jobs", lambda *_: pytest.fail("training came first"))
     with pytest.raises(pytest.fail.Exception):
         train(spec, SMALL, SHORT, splits=1, seed=0, jobs=1, output=None, tensorboard=None, as_json=False)

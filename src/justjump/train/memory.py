@@ -1,12 +1,9 @@
-"""How much memory a run needs, and how much there is."""
-
-from contextlib import suppress
-from pathlib import Path
+"""How much memory a run needs, and whether there is as much."""
 
 import torch
 
 from justjump.data import Graph
-from justjump.memory import free_in_group
+from justjump.memory import available_memory
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.errors import TrainingError
 from justjump.train.protocol import Protocol
@@ -44,23 +41,13 @@ def batch_bytes(nodes: int, edges: int, config: ModelConfig, protocol: Protocol,
     return one + 120 * edges + 8 * nodes * config.hidden * (config.layers + 1)
 
 
-def available_bytes() -> int | None:
-    """Memory that this process may still take, or None if the system does not tell."""
-    found = []
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]))
-    found += free_in_group()
-    return min(found, default=None)
-
-
 def check_weights(config: ModelConfig, num_features: int, num_classes: int, copies: int = WEIGHT_COPIES) -> None:
     """Raise a TrainingError if the weights of a network, which are dense, take more memory than there is."""
     with torch.device("meta"):  # shapes without memory
         weights = NodeClassifier(config, num_features, num_classes).parameters()
         need = copies * sum(weight.nbytes for weight in weights)
-    room = available_bytes()
-    if room is not None and need > room:
+    room = available_memory()
+    if need > room:
         raise TrainingError(
             f"the weights of a network for {num_features:,} features and {num_classes:,} classes take "
             f"{need / 2**30:.1f} GB with all that training keeps of them, and {room / 2**30:.1f} GB are free: lower "
@@ -76,7 +63,7 @@ def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, train
     Args:
         training: number of training nodes
     """
-    room, edges = available_bytes(), graph.edge_index.shape[1] // 2
+    room, edges = available_memory(), graph.edge_index.shape[1] // 2
     if protocol.batch_size is None:
         need = run_bytes(graph.num_nodes, edges, config)
         remedy = "train on mini-batches (batch_size=1024, and fanout=... with a number for each layer)"
@@ -85,7 +72,7 @@ def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, train
     else:
         need = batch_bytes(graph.num_nodes, edges, config, protocol, training)
         remedy = "lower batch_size or fanout=..." if protocol.fanout else "lower batch_size or give fanout=..."
-    if room is None or LIKELY * need <= room:
+    if LIKELY * need <= room:
         return []
     window = ", or give a window" if config.model == "dna" and config.window is None else ""
     return [
