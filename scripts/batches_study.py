@@ -27,8 +27,9 @@ from justjump.options import recommended
 from justjump.train import Protocol, fit
 
 NETWORKS = {
-    "gcn": (ModelConfig("gcn", layers=2, hidden=128, groups=1), Protocol()),
     "dna": (recommended(ModelConfig, layers=2), recommended(Protocol)),
+    "gcn": (recommended(ModelConfig, model="gcn", layers=2), recommended(Protocol)),
+    "gcn-paper": (ModelConfig("gcn", layers=2, hidden=128, groups=1), Protocol()),
     "dna-paper": (ModelConfig("dna", layers=2, hidden=128, heads=8, groups=16), Protocol()),
 }
 TRAININGS: dict[str, dict[str, Any]] = {
