@@ -2,7 +2,7 @@
 
 Runs are kept in a folder, and the same command goes on where it was stopped:
 
-    python scripts/batches_study.py accuracy GRAPH... --runs study --splits 3
+    python scripts/batches_study.py accuracy GRAPH... --runs study --splits 0-2
     python scripts/batches_study.py speed GRAPH...
 
 A graph is the name of one of the paper's datasets, or a file or folder that justjump reads.
@@ -47,6 +47,7 @@ def find(name: str) -> Graph:
 def accuracy(options: argparse.Namespace) -> None:
     print("| graph | network | training | test accuracy | difference | epochs | seconds per epoch |")
     print("|---|---|---|---:|---:|---:|---:|")
+    first_split, last_split = (int(number) for number in options.splits.split("-"))
     for name in options.graphs:
         graph = find(name)
         for network in options.networks:
@@ -55,7 +56,7 @@ def accuracy(options: argparse.Namespace) -> None:
                 if options.only and not any(word in title for word in options.only):
                     continue
                 runs = []
-                for seed in range(options.splits):
+                for seed in range(first_split, last_split + 1):
                     folder = options.runs / graph.name / network / title.replace(" ", "-") / str(seed)
                     config, protocol = NETWORKS[network]
                     protocol = replace(protocol, **batches)
@@ -173,7 +174,7 @@ def main() -> None:
     one = commands.add_parser("accuracy")
     one.add_argument("graphs", nargs="+")
     one.add_argument("--runs", type=Path, default=Path("batches-study"))
-    one.add_argument("--splits", type=int, default=3)
+    one.add_argument("--splits", default="0-2", help="the seeds of the splits: the first and the last")
     one.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
     one.add_argument("--only", nargs="*", help="words of the titles of the trainings to do")
     one.set_defaults(run=accuracy)

@@ -54,11 +54,9 @@ def lose_workers(rank: int, attempt: int, *arguments: Any) -> None:
     if attempt == 0 and rank == 1:
         end()
     from justjump import files
-    from justjump.train import epochs as saving
     from justjump.train.parts import workers
     from justjump.train.parts.transport import Processes
 
-    saving.SAVE_EVERY_SECONDS = 0.0
     if attempt == 1 and rank == 1:
         epochs = 0
 

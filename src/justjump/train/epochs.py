@@ -20,7 +20,7 @@ from justjump.train.process import ctrl_c_waits
 from justjump.train.protocol import Protocol
 from justjump.train.stopping import is_done, record
 
-SAVE_EVERY_SECONDS = 10.0
+SAVE_EVERY_SECONDS = 10.0  # an epoch of a small graph may take less time than its checkpoint
 
 
 def make_steps(
@@ -48,6 +48,7 @@ def train_until_done(
     save: Callable[[], None] | None,
     on_epoch: Callable[[Progress], None],
     stops: Callable[[bool], bool] = bool,
+    save_each: bool = False,
 ) -> bool:
     """Epochs until patience ends (True), or until Ctrl-C or a KeyboardInterrupt of ``on_epoch`` (False).
 
@@ -56,6 +57,7 @@ def train_until_done(
         check: gives the validation loss and measures
         save: writes the state
         stops: whether to stop, given whether this process was asked to
+        save_each: write the state after each epoch, and not only after those that end some seconds after the last one
     """
     saved = -math.inf
     with ctrl_c_waits() as is_stopped:
@@ -77,7 +79,7 @@ def train_until_done(
             except KeyboardInterrupt:
                 stop = True
             stop = stops(stop)
-            if save is not None and (stop or time.monotonic() - saved > SAVE_EVERY_SECONDS):
+            if save is not None and (stop or save_each or time.monotonic() - saved > SAVE_EVERY_SECONDS):
                 save()
                 saved = time.monotonic()
             if stop:

@@ -116,6 +116,24 @@ def test_a_run_that_was_stopped_goes_on_with_any_number_of_workers(
         fit(parts, output=output, **SMALL | {"hidden": 32})
 
 
+def test_each_epoch_has_its_checkpoint(make_parts: Make, tmp_path: Path) -> None:
+    """A kill repeats one epoch at most: when an epoch ends, the one before it is on the disk."""
+    parts, output, whole = make_parts(), tmp_path / "run", fit(make_parts(), **SMALL)
+    seen: list[tuple[int, int]] = []
+
+    def look(progress: Progress) -> None:
+        seen.append((progress.epoch, saved_epoch(output)))
+        if progress.epoch == 5:
+            raise SystemError("killed")
+
+    with pytest.raises(SystemError):
+        fit(parts, output=output, on_epoch=look, **SMALL)
+    assert seen == [(epoch, epoch - 1) for epoch in range(1, 6)]
+    repeated: list[int] = []
+    assert_same(whole, fit(parts, output=output, on_epoch=lambda one: repeated.append(one.epoch), **SMALL))
+    assert repeated[0] == 5
+
+
 def test_a_checkpoint_of_another_graph_is_refused(make_parts: Make, tmp_path: Path) -> None:
     """Also of the same graph in other parts, whose sums are others."""
     output, part = tmp_path / "run", np.arange(60) % 3

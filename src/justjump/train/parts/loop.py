@@ -94,7 +94,7 @@ def train_as_worker(
         step = _step(executor, state, Chosen.of(parts, split.train), objective, graph.labels[split.train])
         check = validation(executor, state, Chosen.of(parts, split.val), objective, protocol.measures)
         finished = train_until_done(
-            state, protocol, step, check, save, both(_telling(bar, transport), on_epoch), transport.any
+            state, protocol, step, check, save, both(_telling(bar, transport), on_epoch), transport.any, save_each=True
         )
         model.load_state_dict(state.best)
         nodes, few, own = nodes_in(graph, split)
