@@ -44,7 +44,8 @@ def test_the_first_proposal_is_what_is_recommended_and_the_others_are_changes_of
         study.enqueue_trial(point)
     protocol = recommended(Protocol)
     first, *others = [propose(study.ask(), model, protocol, "r2") for _ in points]
-    own: dict[str, Any] = {"model": model} | ({} if model == "dna" else {"start": "paper"})
+    own: dict[str, Any] = {"model": model}
+    own |= {} if model == "dna" else {"start": "paper", "attention": "learned"}
     own |= {"heads": 1, "attention_dropout": 0.8} if model == "gcn" else {}
     assert (first.config, first.protocol) == (recommended(ModelConfig, **own), protocol)
     assert len({first, *others}) == ROUND

@@ -332,6 +332,24 @@ def test_scaled_start() -> None:
         net.reset_parameters()
 
 
+def test_scaled_start_at_the_newest_representation() -> None:
+    """With biases, all that edges attend to at first is the newest one, but for what random queries and keys add."""
+    config = ModelConfig("dna", 3, 64, 8, 16, start="scaled", attention="biased")
+    net = NodeClassifier(config, FEATURES, CLASSES)
+    for _ in range(2):
+        for t, conv in enumerate(net.convs, 1):
+            head: Any = conv.multi_head
+            assert torch.equal(head.step_bias, torch.tensor([0.0] * (t - 1) + [3.0])[:, None].expand(t, 8))
+            assert 0.9 * 6**0.5 / 2 <= head.lin_v.weight.abs().max() <= 6**0.5 / 2  # blocks of four channels
+            assert not head.lin_v.bias.any()
+            with torch.no_grad():
+                head.lin_q.weight.zero_()
+        weight = net.attention(torch.randn(NODES, FEATURES), random_graph(NODES, 40)).weight
+        share = math.exp(3) / (math.exp(3) + 3)  # two older ones and refusing have the score 0
+        torch.testing.assert_close(weight[:, -1], torch.full_like(weight[:, -1], share))
+        net.reset_parameters()
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_dropped_edges_in_training_alone(model: Model) -> None:
     options: Any = {"dropout": 0.0, "input_dropout": 0.0, "attention_dropout": 0.0}

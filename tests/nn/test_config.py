@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from justjump.nn import ModelConfig
+from justjump.options import recommended
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,8 @@ from justjump.nn import ModelConfig
         ({"dropout": 1.5}, "^dropout=1.5 is not in"),
         ({"attention_dropout": 1.5}, "^attention_dropout=1.5 is not in"),
         ({"model": "gcn", "window": 2}, "window=2 needs model='dna'"),
+        ({"model": "gat", "attention": "equal"}, "attention='equal' needs model='dna', not 'gat'"),
+        ({"model": "gcn", "attention": "steps"}, "attention='steps' needs model='dna', not 'gcn'"),
         ({"window": 0}, "window=0 must be at least 1"),
         ({"keep_first": True}, "keep_first=True needs a window"),
     ],
@@ -29,6 +32,11 @@ from justjump.nn import ModelConfig
 def test_bad_configurations_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ModelConfig(**arguments)
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat"])
+def test_what_is_recommended_for_dna_goes_with_other_layers(model: Any) -> None:
+    assert recommended(ModelConfig, model=model).update == recommended(ModelConfig).update
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ def percent(mean: float, std: float | None) -> str:
 
 
 # Options that have no effect on a kind of layer.
-OF_OTHERS: dict[str, set[str]] = {"dna": set(), "gat": {"start"}, "gcn": {"heads", "attention_dropout", "start"}}
+OF_DNA = {"start", "attention"}
+OF_OTHERS: dict[str, set[str]] = {"dna": set(), "gat": OF_DNA, "gcn": {"heads", "attention_dropout", *OF_DNA}}
 
 
 def unusual(config: ModelConfig, protocol: Protocol) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class ModelConfig:
         "learned",
         "What attention learns: scores of query and key, these with a bias for each former representation and head "
         "(biased), the biases alone (steps), or nothing: equal shares of all representations and of none (dna).",
+        recommended="biased",
         later=True,
     )
     qk_norm: bool = option(
@@ -86,7 +87,8 @@ class ModelConfig:
     start: Start = option(
         "paper",
         "Initialisation of the layers: as in the paper, or without biases and with values scaled so that sums over "
-        "neighbours are as large as what is summed (dna).",
+        "neighbours are as large as what is summed. Scaled, an attention with biases begins at the newest "
+        "representation, as GCN does (dna).",
         recommended="scaled",
         later=True,
     )
@@ -124,8 +126,9 @@ class ModelConfig:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
         if not 0 <= self.identity < math.inf:
             raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
-        for name in ("attention", "qk_norm"):
-            if self.model != "dna" and getattr(self, name) != self.__dataclass_fields__[name].default:
+        # Like its start, the recommended attention of DNA says nothing about the others.
+        for name, value in (("attention", self.attention in ("steps", "equal")), ("qk_norm", self.qk_norm)):
+            if self.model != "dna" and value:
                 raise ValueError(f"{name}={getattr(self, name)!r} needs model='dna', not {self.model!r}")
         check_qk_norm(self.qk_norm, self.attention)
         for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout", "drop_edge"):
