@@ -12,6 +12,7 @@
 #include "graph/order.h"
 #include "grouped/grouped.h"
 #include "layout/layout.h"
+#include "mix/mix.h"
 #include "sample/sample.h"
 #include "spmm/spmm.h"
 
@@ -63,6 +64,17 @@ void bind_dropout(nb::module_& m, const std::string& suffix) {
     }
     using A = DropoutBackward<S>;
     operation<A>(m, "DropoutBackward" + suffix) JJ_FIELD(dropout) JJ_FIELD(y) JJ_FIELD(grad_y) JJ_FIELD(grad_x);
+}
+
+template <class S>
+void bind_mix(nb::module_& m, const std::string& suffix) {
+    {
+        using A = MixForward<S>;
+        operation<A>(m, "MixForward" + suffix) JJ_FIELD(share) JJ_FIELD(x) JJ_FIELD(other) JJ_FIELD(y);
+    }
+    using A = MixBackward<S>;
+    operation<A>(m, "MixBackward" + suffix) JJ_FIELD(share) JJ_FIELD(y) JJ_FIELD(grad_y) JJ_FIELD(grad_x)
+        JJ_FIELD(grad_other);
 }
 
 template <class S>
@@ -134,6 +146,7 @@ void bind_operators(nb::module_& m, const std::string& suffix) {
     bind_matrix<S>(m, suffix);
     bind_layout<S>(m, suffix);
     bind_dropout<S>(m, suffix);
+    bind_mix<S>(m, suffix);
     bind_grouped<S>(m, suffix);
     bind_spmm<S>(m, suffix);
     bind_gat<S>(m, suffix);

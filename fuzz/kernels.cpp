@@ -15,7 +15,7 @@ template <class S>
 void run_operator(const fuzz::Header& header) {
     switch (header.op % 8) {
         case 0: return fuzz::fuzz_layout<S>(header);
-        case 1: return fuzz::fuzz_dropout<S>(header);
+        case 1: return header.flag(2) ? fuzz::fuzz_mix<S>(header) : fuzz::fuzz_dropout<S>(header);
         case 2: return fuzz::fuzz_grouped<S>(header);
         case 3: return fuzz::fuzz_spmm<S>(header);
         case 4: return fuzz::fuzz_gat<S>(header);

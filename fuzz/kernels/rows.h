@@ -1,10 +1,11 @@
-// Operators on rows: layouts, dropout, block-diagonal maps, sparse times dense.
+// Operators on rows: layouts, dropout, mixed rows, block-diagonal maps, sparse times dense.
 #pragma once
 
 #include "dropout/dropout.h"
 #include "grouped/grouped.h"
 #include "kernels/case.h"
 #include "layout/layout.h"
+#include "mix/mix.h"
 #include "spmm/spmm.h"
 
 namespace fuzz {
@@ -60,6 +61,41 @@ void fuzz_dropout(const Header& header) {
         }
     expect_close<S>("y", read(forward.y), y, mask.factor);
     expect_close<S>("grad_x", read(backward.grad_x), grad, mask.factor);
+}
+
+template <class S>
+void fuzz_mix(const Header& header) {
+    Case<S> c(header);
+    const int64_t width = 1 + (header.channels + 7 * header.heads) % 70;
+    jj::MixForward<S> forward;
+    forward.share = c.dropout;
+    forward.x = c.arrays.input(c.rows, width);
+    forward.other = c.arrays.input(c.rows, width);
+    forward.y = c.arrays.output("y", c.rows, width);
+    jj::MixBackward<S> backward;
+    backward.share = forward.share;
+    backward.y = forward.y;
+    backward.grad_y = c.arrays.input(c.rows, width);
+    backward.grad_x = c.arrays.output("grad_x", c.rows, width);
+    backward.grad_other = c.arrays.output("grad_other", c.rows, width);
+    const auto run = [&](int threads) {
+        forward.threads = backward.threads = threads;
+        jj::run(forward);
+        jj::run(backward);
+    };
+    if (!run_case("mix", c, run) || !c.comparable(0)) return;
+    Table y = read(forward.x), other = read(forward.other), grad = read(backward.grad_y);
+    Table grad_other = grad;
+    for (int64_t r = 0; r < c.rows; ++r)
+        for (int64_t i = 0; i < width; ++i) {
+            y[r][i] = std::max(0.0, (1 - forward.share) * y[r][i] + forward.share * other[r][i]);
+            const bool passed = static_cast<double>(forward.y.row(r)[i]) > 0;
+            grad_other[r][i] *= passed ? forward.share : 0;
+            grad[r][i] *= passed ? 1 - forward.share : 0;
+        }
+    expect_close<S>("y", read(forward.y), y, 1);
+    expect_close<S>("grad_x", read(backward.grad_x), grad, 1);
+    expect_close<S>("grad_other", read(backward.grad_other), grad_other, 1);
 }
 
 template <class S>

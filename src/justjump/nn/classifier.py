@@ -109,14 +109,20 @@ class NodeClassifier(Layers):
         return self._activated(0, h, self.config.dropout)
 
     def is_relu(self, t: int) -> bool:
-        return not self.updates and not self.norms and not self._dropped_after(t)
+        return not self.updates and self._is_relu_after(t)
+
+    def _is_relu_after(self, t: int) -> bool:
+        """Whether ReLU is all that follows the update of layer t."""
+        return not self.norms and not self._dropped_after(t)
 
     def after(self, t: int, h: Tensor, history: History | None, **context: Any) -> Tensor:
         """The update and the norm, if there are any, ReLU, and dropout between layers."""
         if self.updates:
             assert history is not None
-            former = history[0] if self.reads_first else history.newest
-            h = self.updates[t - 1](former[: h.size(0)], h)
+            former = (history[0] if self.reads_first else history.newest)[: h.size(0)]
+            if self.reads_first and self._is_relu_after(t):
+                return ops.mix_relu(h, former, self.config.initial_share)  # in one pass what follows here in four
+            h = self.updates[t - 1](former, h)
         return self._activated(t, h, self._dropped_after(t))
 
     def _activated(self, t: int, h: Tensor, dropout: float) -> Tensor:

@@ -11,6 +11,7 @@ from justjump.ops.grouped import grouped_linear
 from justjump.ops.history import History
 from justjump.ops.hops import Hops
 from justjump.ops.matrix import SparseMatrix
+from justjump.ops.mix import mix_relu
 from justjump.ops.native import without_native
 from justjump.ops.plan import Plan
 from justjump.ops.sample import Sample, Sampler
@@ -35,6 +36,7 @@ __all__ = [
     "dropout",
     "gat_attention",
     "grouped_linear",
+    "mix_relu",
     "outgoing_attention",
     "relu_dropout",
     "restricted_softmax",
