@@ -16,13 +16,14 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 # What other libraries call an option.
 ABBREVIATED = {"lr": "learning_rate", "wd": "weight_decay", "jk": "jump"}
+SAME = object()  # where None is a value
 
 
 def option(
     default: T,
     help: str,
     *,
-    recommended: T | None = None,
+    recommended: Any = SAME,
     in_commands: bool = True,
     later: bool = False,
     formerly: tuple[str, dict[Any, Any]] | None = None,
@@ -39,7 +40,7 @@ def option(
     """
     metadata = {
         "help": help,
-        "recommended": default if recommended is None else recommended,
+        "recommended": default if recommended is SAME else recommended,
         "in_commands": in_commands,
         "later": later,
         "formerly": formerly,
@@ -218,8 +219,8 @@ def check_types(options: Any) -> None:
         value = getattr(options, name)
         if get_origin(kind) is Literal and value not in get_args(kind):
             raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(get_args(kind))}")
-        if kind == int | None and value is not None:
-            kind = int
+        if value is not None:
+            kind = {int | None: int, float | None: float}.get(kind, kind)
         if kind is bool and not isinstance(value, bool):
             raise TypeError(f"{name}={value!r} is of type {type(value).__name__}, expected True or False")
         if kind not in (int, float):

@@ -25,7 +25,7 @@ def test_a_proposal_has_rates_that_a_person_may_type(model: str) -> None:
         assert config.layers in LAYERS
         assert config.hidden in HIDDEN
         assert config.groups in GROUPS
-        for rate in (config.dropout, protocol.learning_rate, protocol.weight_decay):
+        for rate in (config.layer_dropout, protocol.learning_rate, protocol.weight_decay):
             assert rate == float(f"{rate:.2g}")
     assert kinds == ({"gcn", "gat", "dna"} if model == "all" else {model})
 

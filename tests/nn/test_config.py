@@ -46,7 +46,8 @@ def test_what_is_recommended_for_dna_goes_with_other_layers(model: Any) -> None:
         ({"layers": 2.0}, "layers=2.0 is of type float, expected an int"),
         ({"layers": True}, "layers=True is of type bool"),
         ({"window": "3"}, "window='3' is of type str"),
-        ({"dropout": None}, "dropout=None is of type NoneType, expected a float"),
+        ({"layer_dropout": None}, "layer_dropout=None is of type NoneType, expected a float"),
+        ({"dropout": "0.5"}, "dropout=.0.5. is of type str, expected a float"),
         ({"jump_input": 1}, "jump_input=1 is of type int, expected True or False"),
     ],
 )
@@ -60,3 +61,13 @@ def test_numbers_of_numpy_become_pythons() -> None:
     assert config == ModelConfig(layers=2, dropout=0.0)
     assert type(config.layers) is int
     assert type(config.dropout) is float
+
+
+def test_rates_of_dropout_suit_features_and_task_where_none_were_chosen() -> None:
+    auto, chosen = recommended(ModelConfig), ModelConfig()
+    rates = [auto.input_rate(columns, sparse) for columns, sparse in ((15, False), (16, False), (3, True), (999, True))]
+    assert rates == [0.0, 0.2, 0.5, 0.5]
+    assert {chosen.input_rate(columns, sparse) for columns in (3, 99) for sparse in (False, True)} == {0.5}
+    assert (auto.for_task(regression=False).dropout, auto.for_task(regression=True).dropout) == (0.5, 0.2)
+    assert auto.for_task(regression=True).input_rate(999, sparse=True) == 0.0
+    assert chosen.for_task(regression=True) is chosen

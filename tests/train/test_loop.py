@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from generated_tables import TABLES, table_graph
 from justjump.data import Graph, Split, Table, random_split
@@ -149,6 +150,28 @@ def test_columns_of_very_different_scale_are_learned_as_well_as_standardised_by_
 def test_generated_tables_are_learned(make: str) -> None:
     run = fit(table_graph(make), NETWORK, TEACHER)
     assert (run.test_accuracy or 0) > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_few_columns_are_learned_as_well_as_by_a_linear_model(task: str) -> None:
+    """Neighbours say nothing here, and each of three columns says what no other does."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(800, 3)).astype(np.float32)
+    number = x @ np.array([2.0, 1.0, -1.0]) + 0.2 * rng.normal(size=800)
+    labels = number.astype(np.float32)[:, None] if task == "regression" else np.digitize(number, [-1.0, 1.0])
+    graph = Graph(
+        edge_index=rng.integers(0, 800, (2, 2400)),
+        features=x,
+        labels=labels,
+        class_names=("number",) if task == "regression" else ("low", "middle", "high"),
+        task=task,  # type: ignore[arg-type]
+    )
+    run = fit(graph, seed=0)
+    train, test = run.split.train, run.split.test  # type: ignore[union-attr]
+    linear: Any = LinearRegression() if task == "regression" else LogisticRegression()
+    score = linear.fit(x[train], labels[train]).score(x[test], labels[test])
+    assert run.measures["test"]["r2" if task == "regression" else "accuracy"] > score - 0.03
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def demo(splits: int, jobs: int) -> None:
     for column in ("model", "config", "splits", "here", "paper", "diff"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for name, (config, _, stated) in networks.items():
-        own = [r for r in results if r["finished"] and r["config"] == asdict(config)]
+        own = [r for r in results if r["finished"] and r["config"] == asdict(config.for_task(regression=False))]
         done, here, difference = "0", "stopped", "-"
         if (summary := Summary.of(own)) is not None:
             mean, std, number = summary

@@ -21,6 +21,7 @@ GROUPS = (1, 8, 16)
 JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
 SHARES = (0.1, 0.3, 0.5)
+DROPOUTS = (None, 0.2, 0.4, 0.6, 0.8)  # None is what suits the task, or the features
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
 # What a search may choose, but for the norm, which stands for two options.
@@ -40,7 +41,7 @@ FIRST: tuple[dict[str, Any], ...] = (
     {"layers": 4, "weight_decay": 1e-3},  # far neighbours
     {"hidden": 256, "norm": "batch sum", "update": "skip", "input_dropout": 0.2, "weight_decay": 1e-4},
     {"layers": 1, "jump": "concat", "update": "none", "input_dropout": 0.2},
-    {"dropout": 0.7, "input_dropout": 0.7, "drop_edge": 0.4},  # little data
+    {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},  # little data
     {"layers": 3, "hidden": 256, "jump": "pool", "norm": "layer sum", "update": "none", "pick": "accuracy"},
     {"layers": 6, "initial_share": 0.1, "identity": 0.5},  # far neighbours
 )
@@ -90,8 +91,8 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, score: str) -> 
         norm=norm,
         norm_after=norm_after,
         identity=choice("identity", (0.0, 0.5)),
-        dropout=rate("dropout", 0.2, 0.8, step=0.1),
-        input_dropout=rate("input_dropout", 0.0, 0.8, step=0.1),
+        dropout=choice("dropout", DROPOUTS),
+        input_dropout=choice("input_dropout", (*DROPOUTS, 0.0)),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
         attention=attention,
         qk_norm=choice("qk_norm", (False, True)) if kind == "dna" and attention != "equal" else False,

@@ -51,12 +51,12 @@ def unusual(config: ModelConfig, protocol: Protocol) -> dict[str, Any]:
 
 
 def listed(options: dict[str, Any]) -> str:
-    """Options with their values.
+    """Options with their values, of which None leaves the choice to training.
 
-    >>> listed({"layers": 2, "watch": "loss"})
-    'layers=2 watch=loss'
+    >>> listed({"layers": 2, "dropout": None})
+    'layers=2 dropout=auto'
     """
-    return " ".join(f"{name}={value}" for name, value in options.items())
+    return " ".join(f"{name}={'auto' if value is None else value}" for name, value in options.items())
 
 
 def network(config: ModelConfig, protocol: Protocol) -> str:

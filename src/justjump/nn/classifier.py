@@ -45,7 +45,7 @@ class NodeClassifier(Layers):
             raise TypeError(f"config={config!r} is of type {type(config).__name__}, expected a ModelConfig: {order}")
         check_count("num_features", num_features)
         check_count("num_classes", num_classes)
-        self.config = config
+        self.config = config = config.for_task(regression=False)
         d = config.hidden
         self.lin_in = FeatureLinear(num_features, d)
         self.convs = nn.ModuleList(_conv(config, t) for t in range(1, config.layers + 1))
@@ -105,8 +105,8 @@ class NodeClassifier(Layers):
 
     def first(self, x: Tensor | SparseMatrix) -> Tensor:
         """The projected features h(0). ``[N, num_features] -> [N, d]``"""
-        h = self.lin_in(x, self.config.input_dropout if self.training else 0.0)
-        return self._activated(0, h, self.config.dropout)
+        rate = self.config.input_rate(x.shape[1], sparse=not isinstance(x, Tensor)) if self.training else 0.0
+        return self._activated(0, self.lin_in(x, rate), self._dropout)
 
     def is_relu(self, t: int) -> bool:
         return not self.updates and self._is_relu_after(t)
@@ -134,6 +134,10 @@ class NodeClassifier(Layers):
         return ops.dropout(self.norms[t](torch.relu(h)), dropout, self.training)
 
     @property
+    def _dropout(self) -> float:
+        return self.config.dropout or 0.0
+
+    @property
     def reads_first(self) -> bool:
         """Whether each layer is merged with h(0)."""
         return self.config.update == "initial"
@@ -156,7 +160,7 @@ class NodeClassifier(Layers):
 
     def logits(self, final: Tensor) -> Tensor:
         """The last map, of what :meth:`final` gives. ``[n, d] -> [n, classes]``"""
-        logits: Tensor = self.lin_out(ops.dropout(final, self.config.dropout, self.training))
+        logits: Tensor = self.lin_out(ops.dropout(final, self._dropout, self.training))
         return logits
 
     @torch.no_grad()

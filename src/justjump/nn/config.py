@@ -3,7 +3,7 @@
 # ruff: noqa: RUF009 - an option is a field, not a value
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from justjump.nn.sizes import check_sizes
@@ -20,6 +20,7 @@ Readout = Literal["mean", "max", "sum", "attention"]
 Softmax = Literal["incoming", "outgoing"]
 Vectors = Literal["two", "one"]
 Projection = Literal["glorot", "whole", "linear", "uniform"]
+MANY_COLUMNS = 16
 
 
 @documented
@@ -50,8 +51,17 @@ class ModelConfig:
         "gates it, residual adds it as it is, initial mixes in the projected features h(0).",
         recommended="initial",
     )
-    dropout: float = option(0.5, "Dropout before and after the graph layers.")
-    input_dropout: float = option(0.5, "Dropout on the input features.")
+    dropout: float | None = option(
+        0.5,
+        "Dropout before and after the graph layers. What is recommended: 0.5, or 0.2 where numbers are predicted.",
+        recommended=None,
+    )
+    input_dropout: float | None = option(
+        0.5,
+        "Dropout on the input features. What is recommended: 0.5 if most of them are zero, else 0.2; none with fewer "
+        "than 16 columns and where numbers are predicted.",
+        recommended=None,
+    )
     attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.2)
     window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
@@ -132,7 +142,35 @@ class ModelConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r} needs model='dna', not {self.model!r}")
         check_qk_norm(self.qk_norm, self.attention)
         for name in ("dropout", "input_dropout", "attention_dropout", "layer_dropout", "drop_edge"):
-            dropout_threshold(getattr(self, name), name)
+            if (rate := getattr(self, name)) is not None:
+                dropout_threshold(rate, name)
+
+    def for_task(self, regression: bool) -> "ModelConfig":
+        """The same network with the rates of dropout that suit its task, where none were chosen.
+
+        Dropout makes numbers vague that are predicted.
+
+        >>> ModelConfig(dropout=None).for_task(regression=True).dropout
+        0.2
+        """
+        suited: dict[str, float] = {}
+        if self.dropout is None:
+            suited["dropout"] = 0.2 if regression else 0.5
+        if self.input_dropout is None and regression:
+            suited["input_dropout"] = 0.0
+        return replace(self, **suited) if suited else self  # type: ignore[arg-type]
+
+    def input_rate(self, columns: int, sparse: bool) -> float:
+        """Dropout on the input features: as it was chosen, else as it suits them.
+
+        Of many words that a node has, others say what one says; one of a few columns says what no other does.
+
+        >>> ModelConfig(input_dropout=None).input_rate(columns=3, sparse=False)
+        0.0
+        """
+        if self.input_dropout is not None:
+            return self.input_dropout
+        return 0.5 if sparse else 0.2 if columns >= MANY_COLUMNS else 0.0
 
     @property
     def notation(self) -> str:

@@ -48,8 +48,9 @@ class Remedies:
     @property
     def _less_dropout(self) -> list[str]:
         names = ("input_dropout", "dropout") if self.config.model == "gcn" else ("attention_dropout", "dropout")
-        largest = max(names, key=lambda name: getattr(self.config, name))
-        value = getattr(self.config, largest)
+        rates = {name: getattr(self.config, name) or 0.0 for name in names}
+        largest = max(rates, key=lambda name: rates[name])
+        value = rates[largest]
         return [f"a lower {largest} than {value:g}"] if value else []
 
     @property
