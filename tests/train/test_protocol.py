@@ -26,6 +26,7 @@ def test_a_protocol_comes_back_from_json() -> None:
         ({"learning_rate": float("nan")}, "learning_rate=nan must be positive"),
         ({"decay": "none"}, "decay='none' is unknown: choose one of all, weights"),
         ({"batch_size": 0}, "batch_size=0 must be at least 1"),
+        ({"batch_size": 2**70}, "batch_size=1180591620717411303424 is more than any graph has"),
         ({"fanout": (5,)}, "needs a batch_size"),
         ({"batch_size": 9, "fanout": ()}, "must be a list of numbers of neighbours"),
         ({"batch_size": 9, "fanout": (5, -2)}, r"fanout=\(5, -2\) must be a list"),

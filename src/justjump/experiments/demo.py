@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -19,6 +19,11 @@ from justjump.experiments.words import count, percent
 from justjump.nn import ModelConfig
 from justjump.options import recommended
 from justjump.train import Protocol
+
+
+def is_of(config: ModelConfig, result: dict[str, Any]) -> bool:
+    """Whether a result is of this network, whose dropout training may have chosen."""
+    return ModelConfig(**result["config"]).for_task(regression=False) == config.for_task(regression=False)
 
 
 def demo(splits: int, jobs: int) -> None:
@@ -41,7 +46,7 @@ def demo(splits: int, jobs: int) -> None:
     for column in ("model", "config", "splits", "here", "paper", "diff"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for name, (config, _, stated) in networks.items():
-        own = [r for r in results if r["finished"] and r["config"] == asdict(config.for_task(regression=False))]
+        own = [r for r in results if r["finished"] and is_of(config, r)]
         done, here, difference = "0", "stopped", "-"
         if (summary := Summary.of(own)) is not None:
             mean, std, number = summary

@@ -51,12 +51,15 @@ def unusual(config: ModelConfig, protocol: Protocol) -> dict[str, Any]:
 
 
 def listed(options: dict[str, Any]) -> str:
-    """Options with their values, of which None leaves the choice to training.
+    """Options with their values.
 
     >>> listed({"layers": 2, "dropout": None})
     'layers=2 dropout=auto'
     """
-    return " ".join(f"{name}={'auto' if value is None else value}" for name, value in options.items())
+    chosen_later = {"dropout": None, "input_dropout": None}  # by the features and the task
+    return " ".join(
+        f"{name}={'auto' if (name, value) in chosen_later.items() else value}" for name, value in options.items()
+    )
 
 
 def network(config: ModelConfig, protocol: Protocol) -> str:
@@ -90,8 +93,8 @@ def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
 def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
     """The command line that trains a network on the first splits and saves it.
 
-    >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --splits")[0]
-    'justjump train --dataset cora --model gcn --update none --patience 10 --decay-nodes 0'
+    >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --patience")[0]
+    'justjump train --dataset cora --model gcn --update none --dropout 0.5 --input-dropout 0.5'
     """
     words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]
     words += ["--data-dir", spec.data_dir] if spec.data_dir else []

@@ -270,7 +270,12 @@ def readable(x: Tensor) -> Tensor:
 @cache
 def _class(name: str, dtype: torch.dtype) -> Any:
     taken = [kind for kind, suffix in _SUFFIX.items() if hasattr(_module(), name + suffix)]
-    if taken and dtype not in taken:
+    if not taken:
+        raise RuntimeError(
+            f"the native module has no {name}, so it was built from another version: install justjump again "
+            "(pip install .)"
+        )
+    if dtype not in taken:
         raise TypeError(f"the native kernels take {' or '.join(map(str, taken))}, not {dtype}")
     return getattr(_module(), name + _SUFFIX[dtype])
 

@@ -148,6 +148,8 @@ class Protocol:
             raise ValueError(f"average={self.average} is not in [0, 1): choose 0 to switch it off")
 
     def _check_batches(self) -> None:
+        if self.batch_size is not None and self.batch_size >= 2**62:
+            raise ValueError(f"batch_size={self.batch_size} is more than any graph has: leave it out to take all nodes")
         if self.batch_size is not None and self.batch_size < 1:
             raise ValueError(
                 f"batch_size={self.batch_size} must be at least 1: leave it out to take all nodes in one step"
