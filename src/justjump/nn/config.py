@@ -20,7 +20,7 @@ Readout = Literal["mean", "max", "sum", "attention"]
 Softmax = Literal["incoming", "outgoing"]
 Vectors = Literal["two", "one"]
 Projection = Literal["glorot", "whole", "linear", "uniform"]
-MANY_COLUMNS = 16
+MANY_COLUMNS = 16  # of numbers: from here on, others say what one says
 
 
 @documented
