@@ -17,7 +17,6 @@ from justjump.experiments.sweep import Candidate, Tried, as_csv, best, tried
 from justjump.experiments.words import count, network, train_command
 from justjump.files import replace_text
 from justjump.train import Protocol, RunError
-from justjump.train.measures import SCORE
 from justjump.train.start import as_graph
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ class Search:
     It begins with what is recommended, so that its choice is no worse on validation, and with eight changes of it.
 
     Attributes:
-        score: the measure that stands for the task
         found: what has been tried so far, with its results on as many splits as it got to
         stopped: whether Ctrl-C ended it
     """
@@ -47,7 +45,6 @@ class Search:
     setting: Setting
     protocol: Protocol
     study: optuna.Study
-    score: str
     found: dict[Candidate, tuple[int, Tried]] = field(default_factory=dict)
     stopped: bool = False
 
@@ -64,12 +61,12 @@ class Search:
             raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        score = SCORE[as_graph(spec.load(), protocol).task]  # an error in the graph shows before anything runs
+        as_graph(spec.load(), protocol)  # an error in the graph shows before anything runs
         kinds = KINDS if model == "all" else (model,)
-        for points in zip(*(first_points(kind, score) for kind in kinds), strict=True):
+        for points in zip(*(first_points(kind) for kind in kinds), strict=True):
             for point in points:
                 study.enqueue_trial(point)
-        return cls(spec, model, splits, setting, protocol, study, score)
+        return cls(spec, model, splits, setting, protocol, study)
 
     @property
     def finalists(self) -> list[Tried]:
@@ -82,7 +79,7 @@ class Search:
         import optuna
 
         asked = [self.study.ask() for _ in range(size)]
-        racing = [(trial, propose(trial, self.model, self.protocol, self.score)) for trial in asked]
+        racing = [(trial, propose(trial, self.model, self.protocol)) for trial in asked]
         for splits in rungs(self.splits):
             jobs = {one: self._jobs(one, splits) for _, one in racing}
             words = f"{count(len(jobs), 'network')} on {count(splits, 'split')}"
