@@ -6,12 +6,15 @@ A graph is the name of one of the paper's datasets, or a file or folder that jus
 graphs that are made here, on most of which neighbours mislead. With `--models paper-start paper-update ...`, the
 recommended network has the paper's value of one option. Runs are kept in a folder, and the same command goes on
 where it was stopped.
+
+The tuned networks are those of justjump.experiments.tuned. With several models, the last table has the difference of
+each to the first one, split by split, with its standard error.
 """
 
 import argparse
 import csv
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,12 +23,14 @@ import numpy as np
 
 from justjump.data import NAMES, Graph, load, read_graph
 from justjump.experiments import paper
+from justjump.experiments.tuned import TUNED, tuned
 from justjump.nn import ModelConfig
 from justjump.options import changed, recommended
 from justjump.train import Protocol, TrainingWarning, fit
 from justjump.train.start import default_split
 
 MODELS = ("dna-recommended", "dna-equal", "gcn-recommended", "dna-paper", "logreg")
+TUNED_MODELS = tuple(f"{kind}-tuned" for kind in TUNED)
 CHANGES: dict[str, dict[str, Any]] = {
     "dna-recommended": {},
     "dna-equal": {"attention": "equal"},
@@ -44,6 +49,8 @@ def network(model: str, graph: str) -> tuple[ModelConfig, Protocol]:
     if model == "dna-paper":
         config = paper.published("dna-g16", graph) if graph in paper.TABLE1["dna-g16"] else ModelConfig()
         return config, Protocol()
+    if model in TUNED_MODELS:
+        return tuned(graph, model.partition("-")[0])
     config = changed(recommended(ModelConfig), CHANGES[model], ModelConfig, Protocol)
     protocol = changed(recommended(Protocol), CHANGES[model], ModelConfig, Protocol)
     return config, protocol
@@ -129,11 +136,12 @@ class Row(NamedTuple):
     accuracy_std: str
 
 
-def rows(options: argparse.Namespace) -> Iterator[Row]:
+def rows(options: argparse.Namespace, found_in: dict[tuple[str, str], list[float]]) -> Iterator[Row]:
     first, last = (int(number) for number in options.splits.split("-"))
     for graph in find(options.graphs):
         for model in options.models:
-            found, config = [], "features"
+            found: list[float] = []
+            found_in[graph.name, model], config = found, "features"
             for seed in range(first, last + 1):
                 if model == "logreg":
                     found.append(logistic_regression(graph, seed))
@@ -147,10 +155,19 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             yield Row(graph.name, model, config, options.splits, f"{mean:.2f}", f"{std:.2f}")
 
 
+def differences(found: dict[tuple[str, str], list[float]], models: Sequence[str]) -> Iterator[str]:
+    """The first model less each of the others, on the same splits."""
+    for graph in dict.fromkeys(graph for graph, _ in found):
+        for other in models[1:]:
+            apart = 100 * (np.array(found[graph, models[0]]) - np.array(found[graph, other]))
+            error = apart.std(ddof=1) / len(apart) ** 0.5 if len(apart) > 1 else float("nan")
+            yield f"| {graph} | {models[0]} - {other} | {apart.mean():+.2f} | {error:.2f} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="+")
-    parser.add_argument("--models", nargs="+", choices=[*MODELS, *CHANGES], default=MODELS)
+    parser.add_argument("--models", nargs="+", choices=[*MODELS, *CHANGES, *TUNED_MODELS], default=MODELS)
     parser.add_argument("--splits", default="5-14", help="the seeds of the splits; 0 to 4 chose what is recommended")
     parser.add_argument("--runs", type=Path, default=Path("wins-study"))
     parser.add_argument("--csv", type=Path, help="a file with one row per graph and model; rows of other graphs stay")
@@ -160,13 +177,17 @@ def main() -> None:
     if options.csv and options.csv.exists():
         with options.csv.open(newline="") as file:
             kept = {(row["dataset"], row["model"]): Row(**row) for row in csv.DictReader(file)}
-    for row in rows(options):
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows(options, found):
         print(f"| {' | '.join(row)} |", flush=True)
         kept[row.dataset, row.model] = row
         if options.csv:
             with options.csv.open("w", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerows([Row._fields, *kept.values()])
+    if len(options.models) > 1:
+        print("\n".join(["", "| graph | difference | mean | standard error |", "|---|---|---:|---:|"]))
+        print("\n".join(differences(found, options.models)))
 
 
 if __name__ == "__main__":
