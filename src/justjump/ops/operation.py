@@ -63,7 +63,7 @@ class Operation:
     """
 
     def __init__(self, name: str, run: Callable[..., Any], learned: int) -> None:
-        self._run, self._learned = run, learned
+        self.run, self._learned = run, learned
         self._traced = torch.library.custom_op(name, run, mutates_args=())
         self._eager: type[torch.autograd.Function] | None = None
 
@@ -79,7 +79,7 @@ class Operation:
             save: ``save(learned, constants, output)`` gives the tensors that backward needs, None among them
             gradient: ``gradient(grad, saved, constants)`` gives the gradients of the learned inputs, a list for a list
         """
-        run, learned = self._run, self._learned
+        run, learned = self.run, self._learned
 
         def setup(ctx: Any, inputs: Any, output: Any) -> None:
             constants = inputs[learned:]
@@ -132,13 +132,13 @@ class Operation:
                 _refuse_tangents(_flatten(inputs[: self._learned]))
             return self._result(self._traced(*inputs))
         if not torch.is_grad_enabled():
-            return self._result(self._run(*inputs))
+            return self._result(self.run(*inputs))
         if self._eager is not None:
             learned = inputs[: self._learned]
             return self._eager.apply(inputs[self._learned :], _lengths(learned), *_flatten(learned))  # type: ignore[no-untyped-call]
         # Without a gradient: torch says so where one is wanted.
         wanted = any(isinstance(x, Tensor) and x.requires_grad for x in _flatten(inputs))
-        return self._traced(*inputs) if wanted else self._run(*inputs)
+        return self._traced(*inputs) if wanted else self.run(*inputs)
 
     def _result(self, output: Any) -> Any:
         """What a differentiable operation gives besides its result is for backward only."""

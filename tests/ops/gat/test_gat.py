@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from helpers import assert_same
-from justjump.ops import Adjacency, gat_attention, matrix, native
+from justjump.ops import Adjacency, gat_attention, matrix, native, outgoing_attention
 from justjump.ops.gat import native as gat
 from justjump.ops.gat import reference
 from specification import (
@@ -47,6 +47,7 @@ class GatCase:
     slope: float = 0.2
     size: float = 1.0  # of the scores
     targets: int | None = None
+    outgoing: bool = False  # the softmax is over the edges out of a node
 
     @property
     def adj(self) -> Adjacency:
@@ -62,11 +63,14 @@ class GatCase:
         }
 
     def run(self, x: Inputs) -> Tensor:
-        seed = torch.tensor(self.seed)
-        return gat_attention(x["value"], x["source"], x["target"], self.adj, self.slope, self.dropout, seed)
+        seed, attend = torch.tensor(self.seed), outgoing_attention if self.outgoing else gat_attention
+        return attend(x["value"], x["source"], x["target"], self.adj, self.slope, self.dropout, seed)
 
     def obvious(self, x: Inputs) -> Tensor:
-        options = (self.adj.rowptr, self.adj.col, self.slope, self.dropout, self.seed)
+        adj, options = self.adj.flipped() if self.outgoing else self.adj, (self.slope, self.dropout, self.seed)
+        options = (adj.rowptr, adj.col, *options)
+        if self.outgoing:
+            return reference.outgoing_attention(x["value"], x["source"], x["target"], *options)
         return reference.gat_attention(x["value"], x["source"], x["target"], *options)[0]
 
     def check(self) -> None:
@@ -82,6 +86,7 @@ def expected(case: GatCase) -> Expected:
 def cases() -> list[GatCase]:
     made = [GatCase(heads=h, channels=c) for h in (1, 3, 8, 16, 32) for c in (1, 2, 5, 8, 16)]
     made += [GatCase(name, dropout=p) for name in GRAPHS for p in DROPOUTS]
+    made += [replace(case, outgoing=True) for case in made]
     made += [GatCase(targets=n) for n in (0, 1, 7)] + [GatCase("hub", targets=20)]
     return [*made, GatCase(size=1e4, dropout=0.0), GatCase(slope=0.0)]
 
@@ -89,7 +94,7 @@ def cases() -> list[GatCase]:
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_native(isa: str, case: GatCase) -> None:
     for dtype in DTYPES:
-        GatCase(**{**vars(case), "dtype": dtype}).check()
+        replace(case, dtype=dtype).check()
 
 
 @pytest.mark.usefixtures("kernels_off")
@@ -106,9 +111,10 @@ def test_wide_indices(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     GatCase().check()
 
 
-def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], None]) -> None:
+@pytest.mark.parametrize("outgoing", [False, True])
+def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], None], outgoing: bool) -> None:
     for dtype in DTYPES:
-        case = GatCase("large", heads=8, dtype=dtype)
+        case = GatCase("large", heads=8, dtype=dtype, outgoing=outgoing)
         threads(1)
         expected = results(case.run, case.inputs())
         for number in (2, 3, 70):
@@ -125,14 +131,16 @@ def test_threads_give_the_same_bits(isa: str, threads: Callable[[int | None], No
     dtype=st.sampled_from(DTYPES),
     dropout=st.sampled_from(DROPOUTS),
     seed=st.integers(-(2**63), 2**63 - 1),
+    outgoing=st.booleans(),
 )
 def test_any_attention(isa: str, **drawn: object) -> None:
     spec = drawn.pop("spec")
     GatCase(spec, **drawn).check()  # type: ignore[arg-type]
 
 
-def test_gradcheck() -> None:
-    case = GatCase((5, ((0, 1), (1, 2), (2, 2), (4, 0), (0, 4), (3, 1))), heads=2)
+@pytest.mark.parametrize("outgoing", [False, True])
+def test_gradcheck(outgoing: bool) -> None:
+    case = GatCase((5, ((0, 1), (1, 2), (2, 2), (4, 0), (0, 4), (3, 1))), heads=2, outgoing=outgoing)
     inputs = leaves(case.inputs())
 
     def attention(*tensors: Tensor) -> Tensor:
@@ -144,16 +152,17 @@ def test_gradcheck() -> None:
 @pytest.mark.skipif(not native.available(), reason="without the kernels these are torch's own operations")
 class TestOperation:
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["gat_attention", "gat_backward"])
+    @pytest.mark.parametrize("name", ["gat_attention", "gat_backward", "outgoing_attention", "outgoing_backward"])
     def test_is_well_formed(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        case = GatCase()
+        case = GatCase(outgoing=name.startswith("outgoing"))
         check_operation(monkeypatch, gat, name, lambda: case.run(leaves(case.inputs())).sum().backward())
 
-    def test_second_gradients_are_refused(self) -> None:
-        case = GatCase()
+    @pytest.mark.parametrize("outgoing", [False, True])
+    def test_second_gradients_are_refused(self, outgoing: bool) -> None:
+        case = GatCase(outgoing=outgoing)
         inputs = leaves(case.inputs())
         (grad,) = torch.autograd.grad(case.run(inputs).square().sum(), inputs["value"], create_graph=True)
-        with pytest.raises(RuntimeError, match="gat_attention_backward"):
+        with pytest.raises(RuntimeError, match="(gat|outgoing)_attention_backward"):
             torch.autograd.grad(grad.square().sum(), inputs["value"])
 
 

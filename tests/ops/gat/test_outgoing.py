@@ -83,3 +83,9 @@ def test_scores_of_another_shape_are_refused(rows: tuple[int, ...]) -> None:
     for name, scores in (("score_source", (wrong, score)), ("score_target", (score, wrong))):
         with pytest.raises(ValueError, match=rf"{name} has shape \[.*\], expected \[6, heads\]"):
             ops.outgoing_attention(value, *scores, graph)
+
+
+def test_a_traced_graph_is_refused() -> None:
+    conv, x = GATConv(6, 3, heads=2, softmax="outgoing"), torch.randn(6, 6)
+    with pytest.raises(Exception, match="softmax='outgoing' is not for graphs that torch traces"):
+        torch.export.export(conv, (x, random_graph(6, 30)))

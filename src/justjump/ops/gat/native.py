@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from justjump.ops import native
+from justjump.ops.layout import Layout
 from justjump.ops.operation import operation
 
 
@@ -100,4 +101,84 @@ def _(grad, out, sloped, state, value, score_source, score_target, *_):  # type:
 gat_attention.register_gradient(
     lambda learned, constants, output: (*output, *learned),
     lambda grad, saved, constants: gat_backward(grad, *saved, *constants),
+)
+
+
+@operation("justjump::outgoing_attention", learned=3)
+def outgoing_attention(
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    heads: int,
+    channels: int,
+    negative_slope: float,
+    dropout_p: float,
+    seed: Tensor,
+) -> Tensor:
+    """The softmax over outgoing edges, packed: the transpose of :func:`gat_attention` on reversed edges.
+
+    There, a node w attends to its targets v with the same weights. So the gradient of what v gives to it is what v gets
+    here.
+
+    Args:
+        value: ``[N, stride]`` packed
+        score_source, score_target: ``[N, P]``
+        rowptr, col, colptr, row, position: the graph with every edge reversed
+    """
+    reversed_graph = (rowptr, col, colptr, row, position)
+    options = (negative_slope, dropout_p, seed, False)
+    # The weights do not depend on what is summed: one channel will do.
+    few = value.new_zeros(value.size(0), Layout(heads, 1, value.dtype).stride)
+    scores = (score_target, score_source)
+    _, _, state = gat_attention.run(few, *scores, *reversed_graph, heads, 1, *options)
+    nothing = torch.zeros_like(value)
+    saved = (nothing, nothing, state, nothing, *scores)
+    out, _, _ = gat_backward.run(value, *saved, *reversed_graph, heads, channels, *options)
+    return out
+
+
+@operation("justjump::outgoing_attention_backward")
+def outgoing_backward(
+    grad: Tensor,
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    colptr: Tensor,
+    row: Tensor,
+    position: Tensor,
+    heads: int,
+    channels: int,
+    negative_slope: float,
+    dropout_p: float,
+    seed: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of value, score_source and score_target."""
+    constants = (rowptr, col, colptr, row, position, heads, channels, negative_slope, dropout_p, seed, False)
+    scores = (score_target, score_source)
+    grad = grad.contiguous()
+    grad_value, sloped, state = gat_attention.run(grad, *scores, *constants)
+    _, grad_target, grad_source = gat_backward.run(value, grad_value, sloped, state, grad, *scores, *constants)
+    return grad_value, grad_source, grad_target
+
+
+@outgoing_attention.register_fake
+def _(value, *_):  # type: ignore[no-untyped-def]
+    return torch.empty_like(value)
+
+
+@outgoing_backward.register_fake
+def _(grad, value, score_source, score_target, *_):  # type: ignore[no-untyped-def]
+    return torch.empty_like(value), torch.empty_like(score_source), torch.empty_like(score_target)
+
+
+outgoing_attention.register_gradient(
+    lambda learned, constants, output: learned,
+    lambda grad, saved, constants: outgoing_backward(grad, *saved, *constants),
 )

@@ -53,3 +53,33 @@ def gat_attention(
     dropped = dropout(attention[:, None], dropout_p, seed, first)[:, 0]
     dropped = dropped if factor is None else dropped * factor[:, None]
     return segment_sum(dropped[..., None] * value[col], rowptr, target), attention
+
+
+def outgoing_attention(
+    value: Tensor,
+    score_source: Tensor,
+    score_target: Tensor,
+    rowptr: Tensor,
+    col: Tensor,
+    negative_slope: float = 0.2,
+    dropout_p: float = 0.0,
+    seed: int | Tensor = 0,
+    factor: Tensor | None = None,
+) -> Tensor:
+    r"""Graph attention: a softmax over the outgoing edges of each node.
+
+    Args:
+        value: ``[N, H, C]``
+        score_source, score_target: ``[N, H]``
+        rowptr, col: the targets of the edges out of each node, in CSR order
+        factor: ``[E]`` of the weights
+
+    Returns:
+        ``[N, H, C]``
+    """
+    # On reversed edges, a node attends to its targets.
+    _, attention = gat_attention(value, score_target, score_source, rowptr, col, negative_slope)
+    dropped = dropout(attention[:, None], dropout_p, seed)[:, 0]
+    dropped = dropped if factor is None else dropped * factor[:, None]
+    message = dropped[..., None] * value[edge_targets(rowptr, col.numel())]  # [E, H, C]
+    return torch.zeros_like(value).index_add(0, col, message)
