@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, module: object, name: str, *arguments
 def test_reproduce_asks_for_all_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
     shard = ("reproduce", "--jobs", "3", "--shard", "2/4", "--splits", "5")
     setting = Setting(Path("justjump-results"), 3, "local", None, (2, 4), None)
-    expected = (["all"], ["all"], 5, setting, READINGS["default"], None)
+    expected = (["all"], ["all"], 5, setting, READINGS["historic"], None)
     assert asked(monkeypatch, reproduce, "reproduce", *shard) == expected
     show = ("reproduce", "--show", "--store", "here", "--dataset", "cora", "--reading", "example")
     assert asked(monkeypatch, reproduce, "show", *show) == (["cora"], ["all"], 10, Path("here"), READINGS["example"])
@@ -49,7 +49,15 @@ def test_reproduce_asks_for_all_of_table_1(monkeypatch: pytest.MonkeyPatch) -> N
 def test_sweep_takes_a_grid_or_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     cora, setting = GraphSpec("cora"), Setting(Path("justjump-results"), 1)
     command = ("sweep", "--dataset", "cora", "--jobs", "1")
-    assert asked(monkeypatch, sweep, "sweep", *command) == (cora, "dna", "paper", 10, setting, Protocol())
+    assert asked(monkeypatch, sweep, "sweep", *command) == (
+        cora,
+        "dna",
+        "paper",
+        10,
+        setting,
+        READINGS["historic"],
+        None,
+    )
     found = asked(monkeypatch, search, "search", *command, "--search", "7", "--seed", "3", "--model", "gat")
     assert found == (cora, "gat", 7, 10, setting, recommended(Protocol), 3)
 

@@ -9,8 +9,9 @@ import pytest
 from command_line import justjump
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.reproduce import STORE_FILE, Setting
-from justjump.experiments.search import KEPT, ROUND, Search, rungs, search
+from justjump.experiments.search import KEPT, ROUND, Search, search
 from justjump.experiments.store import Store
+from justjump.experiments.sweep import rungs
 from justjump.train import Protocol
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from command_line import justjump
+from justjump.experiments.readings import DEFAULT, READINGS
 from justjump.experiments.summary import Summary
 from justjump.experiments.sweep import Candidate, Tried, best, candidates
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
+
+READING = READINGS[DEFAULT]
 
 
 @pytest.mark.slow
@@ -31,7 +34,7 @@ def test_shards_cover_all_once_and_merge(tmp_path: Path) -> None:
     whole = justjump(*asked, "--store", tmp_path / "all")
     assert "4 jobs, 4 done before" in whole.stderr
     table = next(csv.DictReader((tmp_path / "all" / "sweep-cora-gcn-none-grid.csv").read_text().splitlines()))
-    assert json.loads(table["options"]) == {"max_epochs": 2}
+    assert json.loads(table["options"]) == {"max_epochs": 2, "patience": 100}
     assert "1/128/16" in whole.stdout, "the paper's choice stands beside ours"
 
 
@@ -48,17 +51,19 @@ def test_a_sweep_names_the_graph_and_ends_with_commands_that_train_the_choice(tm
     (tmp_path / "grid.json").write_text('{"hidden": [16], "layers": [1], "learning_rate": [0.02], "max_epochs": [30]}')
     graph = ("--graph", write_graph(tmp_path / "my-graph"), "--model", "gcn-pool", "--grid", tmp_path / "grid.json")
     done = justjump("sweep", *graph, "--splits", "1", "--jobs", "1", "--store", tmp_path)
-    assert "my-graph gcn-pool 1/16/16 learning_rate=0.02 max_epochs=30 split 0: test accuracy" in done.stderr
+    assert (
+        "my-graph gcn-pool 1/16/16 learning_rate=0.02 patience=100 max_epochs=30 split 0: test accuracy" in done.stderr
+    )
     assert "my-graph: chosen on validation" in done.stdout
     assert "1 of 1 configuration complete, 1 split each" in done.stdout
     assert "graph-" not in done.stdout.replace("my-graph-", "")
     assert "+-" not in done.stdout, "one split has no deviation"
     assert (tmp_path / "sweep-my-graph-gcn-pool-grid.csv").is_file()
     name, command = next(line for line in done.stdout.splitlines() if line.startswith("train ")).split(": ", 1)
-    assert name == "train gcn-pool with learning_rate=0.02 max_epochs=30"
+    assert name == "train gcn-pool with learning_rate=0.02 patience=100 max_epochs=30"
     options = shlex.split(command)[1:]
     assert "--heads" not in options, "GCN has none"
-    assert options[-1] == "runs/my-graph-gcn-pool-1-16-16-learning_rate-0.02-max_epochs-30"
+    assert options[-1] == "runs/my-graph-gcn-pool-1-16-16-learning_rate-0.02-patience-100-max_epochs-30"
     options[-1] = str(tmp_path / "run")
     again = justjump(*options)
     test = re.search(r"gcn-pool +1/16/16 +\S+ +(\S+)", done.stdout)
@@ -76,10 +81,10 @@ def test_the_choice_is_made_on_validation_alone() -> None:
 
 
 def test_grids(tmp_path: Path) -> None:
-    assert len(candidates("paper", "dna", Protocol())) == 120
-    assert len(candidates("paper", "gcn", Protocol())) == 240
-    assert 0 < len(candidates("small", "gat-none", Protocol())) < 20
-    assert [len(candidates("small", row, Protocol())) for row in ("gcn-none", "dna-g1", "dna-g16")] == [12, 6, 6]
+    assert len(candidates("paper", "dna", READING)) == 120
+    assert len(candidates("paper", "gcn", READING)) == 240
+    assert 0 < len(candidates("small", "gat-none", READING)) < 20
+    assert [len(candidates("small", row, READING)) for row in ("gcn-none", "dna-g1", "dna-g16")] == [12, 6, 6]
     for text, message in (
         ("[1]", "must map names to lists"),
         ('{"layers": "two"}', "'layers' needs a list of values, not \"two\""),
@@ -94,14 +99,14 @@ def test_grids(tmp_path: Path) -> None:
     ):
         (tmp_path / "grid.json").write_text(text)
         with pytest.raises(ValueError, match=message) as error:
-            candidates(str(tmp_path / "grid.json"), "dna-g1", Protocol())
+            candidates(str(tmp_path / "grid.json"), "dna-g1", READING)
         assert "model, " not in str(error.value)
     (tmp_path / "grid.json").write_text('{"jump": ["lstm"]}')
     with pytest.raises(ValueError, match="gcn-pool has jump=pool"):
-        candidates(str(tmp_path / "grid.json"), "gcn-pool", Protocol())
-    assert candidates(str(tmp_path / "grid.json"), "dna-g8", Protocol())[0].config.jump == "lstm"
+        candidates(str(tmp_path / "grid.json"), "gcn-pool", READING)
+    assert candidates(str(tmp_path / "grid.json"), "dna-g8", READING)[0].config.jump == "lstm"
     with pytest.raises(ValueError, match="write paper, small or a JSON file"):
-        candidates("big", "dna-g1", Protocol())
+        candidates("big", "dna-g1", READING)
 
 
 @pytest.mark.slow
@@ -121,3 +126,21 @@ def test_numbers_are_chosen_by_their_own_measure(tmp_path: Path) -> None:
     assert len(rows) == 2
     assert float(rows[0]["val_mean"]) >= float(rows[1]["val_mean"])
     assert float(rows[0]["val_mean"]) <= 1, "R2, not a share in percent"
+
+
+@pytest.mark.slow
+def test_finalists_alone_run_on_all_splits(tmp_path: Path) -> None:
+    (tmp_path / "grid.json").write_text('{"hidden": [16, 32], "layers": [1, 2], "groups": [1, 2], "max_epochs": [2]}')
+    grid = ("--model", "gcn-none,gcn-pool", "--grid", tmp_path / "grid.json")
+    asked = ("sweep", "--dataset", "cora", *grid, "--splits", "3", "--finalists", "2", "--reading", "patience-10")
+    done = justjump(*asked, "--jobs", "2", "--store", tmp_path)
+    assert "4 of 16 configurations complete, 3 splits each" in done.stdout
+    table = list(
+        csv.DictReader((tmp_path / "sweep-cora-gcn-none,gcn-pool-grid-patience-10.csv").read_text().splitlines())
+    )
+    for row in ("gcn-none", "gcn-pool"):
+        ours = [one for one in table if one["model"] == row]
+        assert sorted(int(one["splits"]) for one in ours) == [1] * 2 + [2] * 4 + [3] * 2
+    assert all(json.loads(one["options"]) == {"max_epochs": 2} for one in table)
+    refused = justjump(*asked, "--store", tmp_path, "--shard", "1/2", code=2)
+    assert "--finalists needs all results to decide what runs next: leave out --shard" in refused.stderr

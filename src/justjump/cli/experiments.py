@@ -62,7 +62,7 @@ def reproduce(
     reading: Annotated[
         str,
         typer.Option(help="What fills in what the paper leaves open; see below.", rich_help_panel=NETWORKS),
-    ] = "default",
+    ] = "historic",
     splits: Annotated[
         int, typer.Option(min=1, help="Number of random splits and initialisations per cell.", rich_help_panel=RUNS)
     ] = 10,
@@ -85,8 +85,9 @@ def reproduce(
     Models: all; the kinds gcn, gat, dna; the rows gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat,
     gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
 
-    The paper says little about training. A reading fills in the rest: default, or for example benchmark or example, the
-    rules of what the author published elsewhere in the same weeks. The table of each reading has a file of its own.
+    The paper says little about training. A reading fills in the rest: historic, which fits the paper's figures best;
+    patience-10, as the paper writes; or for example benchmark or example, the rules of what the author published
+    elsewhere in the same weeks. The table of each reading has a file of its own.
 
     Example: justjump reproduce --dataset cora --model dna-g16,gcn-none --splits 3
     """
@@ -125,6 +126,15 @@ def sweep(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --search.", rich_help_panel=NETWORKS)] = 0,
+    reading: Annotated[
+        str, typer.Option(help="How a grid is trained, as for reproduce.", rich_help_panel=NETWORKS)
+    ] = "historic",
+    finalists: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of configurations of a grid, per row, that run on all splits.", rich_help_panel=RUNS
+        ),
+    ] = None,
     splits: Annotated[
         int, typer.Option(min=1, help="Number of random splits per configuration.", rich_help_panel=RUNS)
     ] = 10,
@@ -147,6 +157,9 @@ def sweep(
     Models: all; the kinds gcn, gat, dna; the rows gcn-none, gcn-concat, gcn-pool, gcn-lstm, gat-none, gat-concat,
     gat-pool, gat-lstm, dna-g1, dna-g8, dna-g16.
 
+    With --finalists 5, all configurations of a grid run on one split, the best fifteen of each row on half of the
+    splits, and the best five of these on all.
+
     A search takes a kind, or all. It begins with the recommended network and eight changes of it, and then varies
     sizes, jumping knowledge, norms, residuals, dropout and the rates of training. Rounds of nine networks are compared
     on one split; the best three go on to half of the splits, and the best of these to all. The same command goes on
@@ -155,6 +168,7 @@ def sweep(
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
     from justjump.experiments.local import worker_count
+    from justjump.experiments.readings import find_reading
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.options import recommended
     from justjump.train import Protocol
@@ -164,13 +178,15 @@ def sweep(
     if search is not None:
         if grid is not None:
             raise typer.BadParameter("--search goes without a grid: leave out --search or --grid")
+        if finalists is not None:
+            raise typer.BadParameter("--finalists is for a grid: a search decides by itself what goes on")
         from justjump.experiments.search import search as run_search
 
         run_search(spec, model, search, splits, setting, recommended(Protocol), seed)
         return
     from justjump.experiments.sweep import sweep as run_sweep
 
-    run_sweep(spec, model, grid or "paper", splits, setting, Protocol())
+    run_sweep(spec, model, grid or "paper", splits, setting, find_reading(reading), finalists)
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
 from justjump.experiments.space import first_points, propose
 from justjump.experiments.store import Store
-from justjump.experiments.sweep import Candidate, Tried, as_csv, best, tried
+from justjump.experiments.sweep import Candidate, Tried, as_csv, best, rungs, tried
 from justjump.experiments.words import count, network, train_command
 from justjump.files import replace_text
 from justjump.train import Protocol, RunError
@@ -109,15 +108,6 @@ class Search:
 
     def _jobs(self, candidate: Candidate, splits: int) -> list[Job]:
         return [Job(self.spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
-
-
-def rungs(splits: int) -> Iterator[int]:
-    """The numbers of splits on which the trials of a round are compared.
-
-    >>> list(rungs(5)), list(rungs(2)), list(rungs(1))
-    ([1, 3, 5], [1, 2], [1])
-    """
-    yield from sorted({1, (1 + splits) // 2, splits})
 
 
 def search(

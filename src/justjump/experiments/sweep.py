@@ -8,7 +8,6 @@ import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from rich.table import Table
 from justjump.experiments import paper
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
+from justjump.experiments.readings import DEFAULT, Reading
 from justjump.experiments.reproduce import STORE_FILE, Setting, end, rows
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary, score_of
@@ -53,20 +53,19 @@ class Tried:
     seconds: float
 
 
-def paper_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
-    for config in paper.grid(row):
-        yield Candidate(row, config, protocol)
+def paper_grid(row: str) -> Iterator[ModelConfig]:
+    return paper.grid(row)
 
 
-def small_grid(row: str, protocol: Protocol) -> Iterator[Candidate]:
+def small_grid(row: str) -> Iterator[ModelConfig]:
     """A corner of the paper's grid, for a first look: 6 configurations of DNA, 12 of GCN and GAT."""
     for config in paper.grid(row):
         is_grouped = config.groups > 1 or config.model == "dna"  # the row fixes the groups of DNA
         if config.layers in (1, 2, 4) and config.hidden in (32, 128) and config.heads < 16 and is_grouped:
-            yield Candidate(row, config, protocol)
+            yield config
 
 
-def file_grid(path: Path, row: str, protocol: Protocol) -> Iterator[Candidate]:
+def file_grid(path: Path, row: str, reading: Reading) -> Iterator[Candidate]:
     """All combinations of the values in a JSON file, which maps options of network and protocol to lists."""
     own = _options_of(row)
     lists = read_lists(path, row, own)
@@ -75,7 +74,8 @@ def file_grid(path: Path, row: str, protocol: Protocol) -> Iterator[Candidate]:
         network = {name: value for name, value in options.items() if name in NETWORK}
         training = {name: value for name, value in options.items() if name in TRAINING}
         try:
-            candidate = Candidate(row, ModelConfig(**own, **network), replace(protocol, **training))
+            config = replace(reading.network(ModelConfig(**own)), **network)
+            candidate = Candidate(row, config, replace(reading.training(config.model), **training))
         except (TypeError, ValueError) as error:
             raise ValueError(f"--grid {path}: {listed(options)}: {error}") from error
         yield candidate
@@ -110,11 +110,16 @@ def _options_of(row: str) -> dict[str, Any]:
     return {"model": kind, "groups": int(variant[1:])} if kind == "dna" else {"model": kind, "jump": variant}
 
 
-def candidates(grid: str, model: str, protocol: Protocol) -> list[Candidate]:
+def candidates(grid: str, model: str, reading: Reading) -> list[Candidate]:
     """The candidates that ``--grid`` names, each combination once."""
-    makers: dict[str, Callable[[str, Protocol], Iterator[Candidate]]] = {"paper": paper_grid, "small": small_grid}
-    make = makers.get(grid) or partial(file_grid, Path(grid))
-    return list(dict.fromkeys(candidate for row in rows([model]) for candidate in make(row, protocol)))
+    grids: dict[str, Callable[[str], Iterator[ModelConfig]]] = {"paper": paper_grid, "small": small_grid}
+
+    def of(row: str) -> Iterator[Candidate]:
+        if grid not in grids:
+            return file_grid(Path(grid), row, reading)
+        return (Candidate(row, reading.network(c), reading.training(c.model)) for c in grids[grid](row))
+
+    return list(dict.fromkeys(candidate for row in rows([model]) for candidate in of(row)))
 
 
 def tried(candidate: Candidate, jobs: Sequence[Job], store: Store) -> Tried | None:
@@ -141,32 +146,73 @@ def best(found: Sequence[Tried]) -> Tried:
     return max(found, key=lambda one: (one.val, -one.val_loss))
 
 
-def sweep(spec: GraphSpec, model: str, grid: str, splits: int, setting: Setting, protocol: Protocol) -> None:
-    """Run a grid, print the choice for each row beside the paper's, and write all of it as CSV."""
+def rungs(splits: int) -> Iterator[int]:
+    """The numbers of splits on which candidates are compared, where the better ones go on to more of them.
+
+    >>> list(rungs(5)), list(rungs(2)), list(rungs(1))
+    ([1, 3, 5], [1, 2], [1])
+    """
+    yield from sorted({1, (1 + splits) // 2, splits})
+
+
+def sweep(
+    spec: GraphSpec,
+    model: str,
+    grid: str,
+    splits: int,
+    setting: Setting,
+    reading: Reading,
+    finalists: int | None = None,
+) -> None:
+    """Run a grid, print the choice for each row beside the paper's, and write all of it as CSV.
+
+    With ``finalists``, all candidates run on one split, three times as many as these of each row on half of the
+    splits, and as many on all.
+    """
+    if finalists is not None and setting.shard is not None:
+        raise ValueError("--finalists needs all results to decide what runs next: leave out --shard")
     spec.load()  # an error in it shows before anything runs
-    todo = {
-        candidate: [Job(spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
-        for candidate in candidates(grid, model, protocol)
-    }
+    racing = asked = candidates(grid, model, reading)
+    found: dict[Candidate, tuple[int, Tried]] = {}
     with Store(setting.store / STORE_FILE) as store:
-        outcome = setting.run([job for jobs in todo.values() for job in jobs], store)
-        found = [one for candidate, jobs in todo.items() if (one := tried(candidate, jobs, store)) is not None]
+        for rung in [splits] if finalists is None else rungs(splits):
+            if found and finalists is not None:
+                racing = leaders(found, racing, finalists * (1 if rung == splits else 3))
+            jobs = {one: [Job(spec, one.config, one.protocol, seed) for seed in range(rung)] for one in racing}
+            outcome = setting.run([job for own in jobs.values() for job in own], store)
+            for one, own in jobs.items():
+                if (result := tried(one, own, store)) is not None:
+                    found[one] = rung, result
+            if outcome.missing:
+                break
     if setting.shard is None:  # one shard does not hold all that there is to choose from
         grid_name = "" if grid == "paper" else f"-{Path(grid).stem}"
-        name = setting.store / f"sweep-{spec.label}-{model}{grid_name}.csv"
-        replace_text(name, as_csv(found))
-        report(spec, found, len(todo), splits)
+        under = "" if reading.name == DEFAULT else f"-{reading.name}"
+        name = setting.store / f"sweep-{spec.label}-{model}{grid_name}{under}.csv"
+        replace_text(name, as_csv([one for _, one in found.values()]))
+        report(spec, found, len(asked), splits)
         print(f"all of them are in {name}")
     end(outcome)
 
 
-def report(spec: GraphSpec, found: Sequence[Tried], candidates: int, splits: int) -> None:
+def leaders(found: Mapping[Candidate, tuple[int, Tried]], racing: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The best of each row on validation, of those that are still racing."""
+    kept: list[Candidate] = []
+    for row in dict.fromkeys(one.row for one in racing):
+        ended = [found[one][1] for one in racing if one.row == row and one in found]
+        ended.sort(key=lambda one: (-one.val, one.val_loss))
+        kept += [one.candidate for one in ended[:most]]
+    return kept
+
+
+def report(spec: GraphSpec, found: Mapping[Candidate, tuple[int, Tried]], candidates: int, splits: int) -> None:
     """Print the chosen configuration of each row beside the paper's, and the command that trains it."""
-    names = dict.fromkeys(one.candidate.row for one in found)
-    choices = [best([one for one in found if one.candidate.row == row]) for row in names]
+    ended = [one for rung, one in found.values() if rung == splits]
+    names = dict.fromkeys(one.candidate.row for one in ended)
+    choices = [best([one for one in ended if one.candidate.row == row]) for row in names]
     if choices:
         Console().print(choice_table(spec, choices))
-    complete = f"{len(found)} of {count(candidates, 'configuration')} complete"
+    complete = f"{len(ended)} of {count(candidates, 'configuration')} complete"
     print(f"layers/hidden/groups/heads (GCN has no heads); {complete}, {count(splits, 'split')} each")
     for choice in choices:
         row, config, protocol = choice.candidate.row, choice.candidate.config, choice.candidate.protocol

@@ -67,8 +67,8 @@ class GatCase:
         return attend(x["value"], x["source"], x["target"], self.adj, self.slope, self.dropout, seed)
 
     def obvious(self, x: Inputs) -> Tensor:
-        adj, options = self.adj.flipped() if self.outgoing else self.adj, (self.slope, self.dropout, self.seed)
-        options = (adj.rowptr, adj.col, *options)
+        adj = self.adj.flipped() if self.outgoing else self.adj
+        options = (adj.rowptr, adj.col, self.slope, self.dropout, self.seed)
         if self.outgoing:
             return reference.outgoing_attention(x["value"], x["source"], x["target"], *options)
         return reference.gat_attention(x["value"], x["source"], x["target"], *options)[0]
