@@ -16,6 +16,7 @@ from justjump.nn.config import Jump, Model, Update
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.ops import Adjacency, SparseMatrix, drop_edges, without_native
+from justjump.options import recommended
 from justjump.train import Protocol
 from justjump.train.optimizer import make_optimizer
 
@@ -239,7 +240,8 @@ def plain_network(net: NodeClassifier, x: Tensor, adj: Adjacency) -> Tensor:
     for t, conv in enumerate(net.convs, 1):
         h = conv(history if config.model == "dna" else history[-1], adj)
         if config.update == "initial":
-            h = (1 - config.initial_share) * h + config.initial_share * history[0]
+            share = config.initial_share or 0.0
+            h = (1 - share) * h + share * history[0]
         if config.update == "residual":
             h = h + history[-1]
         h = net.norms[t](torch.relu(h)) if last else torch.relu(net.norms[t - 1](h))
@@ -306,6 +308,26 @@ def test_identity_mapping(model: Model) -> None:
     assert_same(net(x, edge_index), plain(x, edge_index))
     with pytest.raises(ValueError, match=r"learned=0.5 keeps the channels: 8 of them cannot become 4"):
         GroupedLinear(8, 4, learned=0.5)
+
+
+@pytest.mark.parametrize(("layers", "first", "identity"), [(4, 0.3, 0.0), (5, 0.1, 0.5)])
+def test_what_suits_the_depth(layers: int, first: float, identity: float) -> None:
+    config = recommended(ModelConfig, layers=layers, hidden=16, heads=4, groups=2)
+    net = NodeClassifier(config, FEATURES, CLASSES)
+    assert (net.config.initial_share, net.config.identity) == (first, identity)
+    shares = [math.log(1 + identity / t) if identity else 1.0 for t in range(1, layers + 1)]
+    assert _learned(net) == shares
+    chosen = NodeClassifier(replace(config, initial_share=0.2, identity=0.1), FEATURES, CLASSES).config
+    assert (chosen.initial_share, chosen.identity) == (0.2, 0.1)
+
+
+def test_the_identity_is_never_subtracted() -> None:
+    net = NodeClassifier(ModelConfig(hidden=16, groups=2, identity=5.0), FEATURES, CLASSES)
+    assert _learned(net) == [1, 1, math.log(1 + 5 / 3), math.log(1 + 5 / 4)]
+
+
+def _learned(net: NodeClassifier) -> list[float]:
+    return [conv.multi_head.lin_v.learned for conv in net.convs if isinstance(conv, DNAConv)]
 
 
 def test_equal_attention_shares_equally_and_stays_so() -> None:

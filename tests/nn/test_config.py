@@ -68,6 +68,6 @@ def test_rates_of_dropout_suit_features_and_task_where_none_were_chosen() -> Non
     rates = [auto.input_rate(columns, sparse) for columns, sparse in ((15, False), (16, False), (3, True), (999, True))]
     assert rates == [0.0, 0.2, 0.5, 0.5]
     assert {chosen.input_rate(columns, sparse) for columns in (3, 99) for sparse in (False, True)} == {0.5}
-    assert (auto.for_task(regression=False).dropout, auto.for_task(regression=True).dropout) == (0.5, 0.2)
-    assert auto.for_task(regression=True).input_rate(999, sparse=True) == 0.0
-    assert chosen.for_task(regression=True) is chosen
+    assert (auto.suited().dropout, auto.suited(regression=True).dropout) == (0.5, 0.2)
+    assert auto.suited(regression=True).input_rate(999, sparse=True) == 0.0
+    assert chosen.suited(regression=True) is chosen

@@ -23,7 +23,7 @@ from justjump.train import Protocol
 
 def is_of(config: ModelConfig, result: dict[str, Any]) -> bool:
     """Whether a result is of this network, whose dropout training may have chosen."""
-    return ModelConfig(**result["config"]).for_task(regression=False) == config.for_task(regression=False)
+    return ModelConfig(**result["config"]).suited() == config.suited()
 
 
 def demo(splits: int, jobs: int) -> None:

@@ -14,13 +14,13 @@ from justjump.train import Protocol
 if TYPE_CHECKING:
     import optuna
 
-LAYERS = (1, 2, 3, 4, 6)
+LAYERS = (1, 2, 3, 4, 6, 8)
 HIDDEN = (64, 128, 256)
 HEADS = (8, 16)
 GROUPS = (1, 8, 16)
 JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
-SHARES = (0.1, 0.3, 0.5)
+SHARES = (None, 0.1, 0.3, 0.5)  # None is what suits the depth
 DROPOUTS = (None, 0.2, 0.4, 0.6, 0.8)  # None is what suits the task, or the features
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
@@ -45,7 +45,7 @@ FIRST: tuple[dict[str, Any], ...] = (
     {"layers": 1, "jump": "concat", "update": "none", "input_dropout": 0.2},
     {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},  # little data
     {"layers": 3, "hidden": 256, "jump": "pool", "norm": "layer sum", "update": "none"},
-    {"layers": 6, "initial_share": 0.1, "identity": 0.5},  # far neighbours
+    {"layers": 8},  # far neighbours
 )
 
 
@@ -53,7 +53,7 @@ def first_points(kind: str) -> list[dict[str, Any]]:
     """What a search tries first with a kind of layer; the first of them is the recommended network and training.
 
     >>> [point["layers"] for point in first_points("gcn")]
-    [2, 3, 2, 4, 2, 1, 2, 3, 6]
+    [2, 3, 2, 4, 2, 1, 2, 3, 8]
     """
     config, protocol = recommended(ModelConfig), recommended(Protocol)
     base = {name: getattr(config, name) for name in SEARCHED} | {"model": kind, "norm": config.norm}
@@ -91,7 +91,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
         initial_share=choice("initial_share", SHARES) if update == "initial" else 0.1,
         norm=norm,
         norm_after=norm_after,
-        identity=choice("identity", (0.0, 0.5)),
+        identity=choice("identity", (None, 0.5)),
         dropout=choice("dropout", DROPOUTS),
         input_dropout=choice("input_dropout", (*DROPOUTS, 0.0)),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),

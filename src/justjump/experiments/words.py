@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from justjump.experiments.graph_spec import GraphSpec
@@ -56,9 +56,9 @@ def listed(options: dict[str, Any]) -> str:
     >>> listed({"layers": 2, "dropout": None})
     'layers=2 dropout=auto'
     """
-    chosen_later = {"dropout": None, "input_dropout": None}  # by the features and the task
+    chosen_later = ("dropout", "input_dropout", "initial_share", "identity")  # by features, task and depth
     return " ".join(
-        f"{name}={'auto' if (name, value) in chosen_later.items() else value}" for name, value in options.items()
+        f"{name}={'auto' if value is None and name in chosen_later else value}" for name, value in options.items()
     )
 
 
@@ -102,6 +102,8 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
     left_out = {"model"} | OF_OTHERS[config.model] | ({"initial_share"} if config.update != "initial" else set())
+    usual = replace(config, initial_share=None, identity=None).suited()
+    left_out |= {name for name in ("initial_share", "identity") if getattr(config, name) == getattr(usual, name)}
     for settings in (config, protocol):
         for field in command_options(settings):
             value: Any = getattr(settings, field.name)

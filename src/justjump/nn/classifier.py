@@ -13,7 +13,7 @@ from justjump.nn.dna_conv import DNAConv, EdgeAttention
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.gat_conv import GATConv
 from justjump.nn.gcn_conv import GCNConv
-from justjump.nn.jump import jumping_knowledge, norm_module, update_module
+from justjump.nn.jump import InitialUpdate, jumping_knowledge, norm_module, update_module
 from justjump.nn.layers import Layers
 from justjump.nn.readout import Readout, count_graphs
 from justjump.nn.sizes import check_count
@@ -45,7 +45,8 @@ class NodeClassifier(Layers):
             raise TypeError(f"config={config!r} is of type {type(config).__name__}, expected a ModelConfig: {order}")
         check_count("num_features", num_features)
         check_count("num_classes", num_classes)
-        self.config = config = config.for_task(regression=False)
+        self.config = config = config.suited()
+        assert config.initial_share is not None
         d = config.hidden
         self.lin_in = FeatureLinear(num_features, d)
         self.convs = nn.ModuleList(_conv(config, t) for t in range(1, config.layers + 1))
@@ -120,9 +121,10 @@ class NodeClassifier(Layers):
         if self.updates:
             assert history is not None
             former = (history[0] if self.reads_first else history.newest)[: h.size(0)]
-            if self.reads_first and self._is_relu_after(t):
-                return ops.mix_relu(h, former, self.config.initial_share)  # in one pass what follows here in four
-            h = self.updates[t - 1](former, h)
+            update = self.updates[t - 1]
+            if isinstance(update, InitialUpdate) and self._is_relu_after(t):
+                return ops.mix_relu(h, former, update.share)  # in one pass what follows here in four
+            h = update(former, h)
         return self._activated(t, h, self._dropped_after(t))
 
     def _activated(self, t: int, h: Tensor, dropout: float) -> Tensor:
@@ -181,7 +183,7 @@ class NodeClassifier(Layers):
 def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:
     """Layer t, counted from 1."""
     d, heads, groups, dropout = config.hidden, config.heads, config.groups, config.attention_dropout
-    learned = math.log(1 + config.identity / t) if config.identity else 1.0
+    learned = min(1.0, math.log(1 + config.identity / t)) if config.identity else 1.0
     if config.model == "dna":
         steps = len(attended_steps(t, config.window, config.keep_first))
         return DNAConv(

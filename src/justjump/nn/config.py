@@ -21,6 +21,7 @@ Softmax = Literal["incoming", "outgoing"]
 Vectors = Literal["two", "one"]
 Projection = Literal["glorot", "whole", "linear", "uniform"]
 MANY_COLUMNS = 16  # of numbers: from here on, others say what one says
+FEW_LAYERS = 4  # networks with more of them keep what they have, as GCNII does
 
 
 @documented
@@ -73,12 +74,18 @@ class ModelConfig:
         "Whether the norm follows the sum over neighbours, or ReLU, where h(0) gets one, too.",
         later=True,
     )
-    initial_share: float = option(
-        0.1, "Share of h(0) in each representation (update initial).", recommended=0.3, later=True
+    initial_share: float | None = option(
+        0.1,
+        "Share of h(0) in each representation (update initial). What is recommended: 0.3 with up to four layers, 0.1 "
+        "with more.",
+        recommended=None,
+        later=True,
     )
-    identity: float = option(
+    identity: float | None = option(
         0.0,
-        "Identity mapping: layer t projects by (1 - b) I + b W with b = log(1 + identity / t); 0 projects by W.",
+        "Identity mapping: layer t projects by (1 - b) I + b W with b = log(1 + identity / t), at most 1; 0 is for W "
+        "alone. What is recommended: 0 with up to four layers, 0.5 with more.",
+        recommended=None,
         later=True,
     )
     attention: Attention = option(
@@ -132,9 +139,9 @@ class ModelConfig:
         if self.window is not None and self.window < 1:
             raise ValueError(f"window={self.window} must be at least 1")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
-        if not 0 < self.initial_share < 1:
+        if self.initial_share is not None and not 0 < self.initial_share < 1:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
-        if not 0 <= self.identity < math.inf:
+        if self.identity is not None and not 0 <= self.identity < math.inf:
             raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
         # Like its start, the recommended attention of DNA says nothing about the others.
         for name, value in (("attention", self.attention in ("steps", "equal")), ("qk_norm", self.qk_norm)):
@@ -145,20 +152,25 @@ class ModelConfig:
             if (rate := getattr(self, name)) is not None:
                 dropout_threshold(rate, name)
 
-    def for_task(self, regression: bool) -> "ModelConfig":
-        """The same network with the rates of dropout that suit its task, where none were chosen.
+    def suited(self, regression: bool = False) -> "ModelConfig":
+        """The same network with values that suit its depth and its task, where none were chosen.
 
-        Dropout makes numbers vague that are predicted.
+        Dropout makes numbers vague that are predicted. In deep networks, a large share of h(0) in each layer hides what
+        is far, and maps that are learned in each layer forget what is near.
 
-        >>> ModelConfig(dropout=None).for_task(regression=True).dropout
-        0.2
+        >>> ModelConfig(layers=8, identity=None).suited().identity, ModelConfig(dropout=None).suited(True).dropout
+        (0.5, 0.2)
         """
-        suited: dict[str, float] = {}
-        if self.dropout is None:
-            suited["dropout"] = 0.2 if regression else 0.5
-        if self.input_dropout is None and regression:
-            suited["input_dropout"] = 0.0
-        return replace(self, **suited) if suited else self  # type: ignore[arg-type]
+        is_deep = self.layers > FEW_LAYERS
+        values = {
+            "dropout": 0.2 if regression else 0.5,
+            "initial_share": 0.1 if is_deep else 0.3,
+            "identity": 0.5 if is_deep else 0.0,
+        }
+        if regression:
+            values["input_dropout"] = 0.0
+        missing = {name: value for name, value in values.items() if getattr(self, name) is None}
+        return replace(self, **missing) if missing else self  # type: ignore[arg-type]
 
     def input_rate(self, columns: int, sparse: bool) -> float:
         """Dropout on the input features: as it was chosen, else as it suits them.

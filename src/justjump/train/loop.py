@@ -97,7 +97,7 @@ def fit(
         own |= {"split": split, "seed": seed, "output": output, "on_epoch": on_epoch, "progress": progress}
         return train_on_parts(graph, config, protocol, **own)
     graph = as_graph(graph, protocol)
-    config = config.for_task(graph.task == "regression")
+    config = config.suited(graph.task == "regression")
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
     split = split or default_split(graph, protocol, seed)

@@ -59,7 +59,7 @@ def train_as_worker(
     """
     leads = transport.rank == 0
     graph = labels_of(parts)
-    config = config.for_task(graph.task == "regression")
+    config = config.suited(graph.task == "regression")
     check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)
