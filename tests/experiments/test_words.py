@@ -21,6 +21,8 @@ def test_the_command_that_trains_a_network_names_every_option_that_differs() -> 
     named = "--model gcn --layers 1 --update none --dropout 0.5 --input-dropout 0.5 --patience 10 --decay-nodes 0"
     assert named in of_the_paper
     deep = train_command(graph, ModelConfig(layers=5), Protocol(), 3)
-    assert "--identity 0.0" in deep, "what is recommended for deep networks is something else"
+    assert "--window 5" in deep, "what is recommended for deep networks is something else"
+    assert "--identity 0.0" in deep
+    assert "--keep-first" not in deep
     halves = Protocol(fractions=(0.5, 0.25, 0.25))
     assert train_command(graph, config, halves, 3).endswith("# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))")

@@ -16,6 +16,7 @@ from justjump.nn.config import Jump, Model, Update
 from justjump.nn.feature_linear import FeatureLinear
 from justjump.nn.grouped_linear import GroupedLinear
 from justjump.ops import Adjacency, SparseMatrix, drop_edges, without_native
+from justjump.ops.history import attended_steps
 from justjump.options import recommended
 from justjump.train import Protocol
 from justjump.train.optimizer import make_optimizer
@@ -317,8 +318,10 @@ def test_what_suits_the_depth(layers: int, first: float, identity: float) -> Non
     assert (net.config.initial_share, net.config.identity) == (first, identity)
     shares = [math.log(1 + identity / t) if identity else 1.0 for t in range(1, layers + 1)]
     assert _learned(net) == shares
-    chosen = NodeClassifier(replace(config, initial_share=0.2, identity=0.1), FEATURES, CLASSES).config
-    assert (chosen.initial_share, chosen.identity) == (0.2, 0.1)
+    attended = [attended_steps(5, conv.window, conv.keep_first) for conv in net.convs if isinstance(conv, DNAConv)]
+    assert attended == ([[0, 2, 3, 4]] * 5 if layers > 4 else [[0, 1, 2, 3, 4]] * 4)
+    chosen = NodeClassifier(replace(config, initial_share=0.2, identity=0.1, window=2), FEATURES, CLASSES).config
+    assert (chosen.initial_share, chosen.identity, chosen.window, chosen.keep_first) == (0.2, 0.1, 2, False)
 
 
 def test_the_identity_is_never_subtracted() -> None:

@@ -48,7 +48,7 @@ def layer_plans(graph: Graph, config: ModelConfig, protocol: Protocol) -> list[L
 
 def plans_of(sizes: Sequence[tuple[int, int]], config: ModelConfig) -> list[LayerPlan]:
     """The same, given the number of nodes that each layer reads, and of edges that it visits."""
-    plans = []
+    config, plans = config.suited(), []
     for t, (nodes, edges) in enumerate(sizes, 1):
         rows = torch.empty(1, 1).expand(nodes, config.hidden)  # sizes without memory
         history = History([rows] * t)

@@ -33,7 +33,8 @@ def percent(mean: float, std: float | None) -> str:
 
 
 # Options that have no effect on a kind of layer.
-OF_DNA = {"start", "attention"}
+OF_DNA = {"start", "attention", "window", "keep_first"}
+OF_DEPTH = ("initial_share", "identity", "window", "keep_first")  # what is recommended depends on the depth
 OF_OTHERS: dict[str, set[str]] = {"dna": set(), "gat": OF_DNA, "gcn": {"heads", "attention_dropout", *OF_DNA}}
 
 
@@ -56,9 +57,9 @@ def listed(options: dict[str, Any]) -> str:
     >>> listed({"layers": 2, "dropout": None})
     'layers=2 dropout=auto'
     """
-    chosen_later = ("dropout", "input_dropout", "initial_share", "identity")  # by features, task and depth
+    chosen_later = {"dropout": None, "input_dropout": None, "initial_share": None, "identity": None, "window": 0}
     return " ".join(
-        f"{name}={'auto' if value is None and name in chosen_later else value}" for name, value in options.items()
+        f"{name}={'auto' if (name, value) in chosen_later.items() else value}" for name, value in options.items()
     )
 
 
@@ -102,14 +103,16 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
     left_out = {"model"} | OF_OTHERS[config.model] | ({"initial_share"} if config.update != "initial" else set())
-    usual = replace(config, initial_share=None, identity=None).suited()
-    left_out |= {name for name in ("initial_share", "identity") if getattr(config, name) == getattr(usual, name)}
+    usual = replace(config, initial_share=None, identity=None, window=0).suited()
+    left_out |= {name for name in OF_DEPTH if getattr(config, name) == getattr(usual, name)}
     for settings in (config, protocol):
         for field in command_options(settings):
             value: Any = getattr(settings, field.name)
             if field.name in left_out or value == field.metadata["recommended"]:
                 continue
             name = field.name.replace("_", "-")
+            if field.name == "window" and value is None:
+                value = config.layers  # all that there are
             if isinstance(value, bool):
                 words.append(f"--{name}" if value else f"--no-{name}")
             else:

@@ -4,7 +4,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from justjump.nn.sizes import check_sizes
 from justjump.options import check_types, documented, option
@@ -64,7 +64,12 @@ class ModelConfig:
         recommended=None,
     )
     attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.2)
-    window: int | None = option(None, "Number of latest representations to attend to; all by default (dna).")
+    window: int | None = option(
+        None,
+        "Number of latest representations to attend to, at most those that there are (dna). What is recommended, 0: "
+        "all with up to four layers; h(0) and the three latest with more.",
+        recommended=0,
+    )
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
     readout: Readout = option("mean", "How the nodes of a whole graph make its representation.", later=True)
     layer_dropout: float = option(0.0, "Dropout between the graph layers.", later=True)
@@ -134,10 +139,10 @@ class ModelConfig:
             raise ValueError(f"layers={self.layers} must be at least 1")
         if self.keep_first and self.window is None:
             raise ValueError("keep_first=True needs a window: without one all representations are attended to")
-        if self.window is not None and self.model != "dna":
+        if self.window and self.model != "dna":
             raise ValueError(f"window={self.window} needs model='dna', not {self.model!r}")
-        if self.window is not None and self.window < 1:
-            raise ValueError(f"window={self.window} must be at least 1")
+        if self.window is not None and self.window < 0:
+            raise ValueError(f"window={self.window} must be at least 1, or 0 for what suits the number of layers")
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
         if self.initial_share is not None and not 0 < self.initial_share < 1:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
@@ -160,6 +165,8 @@ class ModelConfig:
 
         >>> ModelConfig(layers=8, identity=None).suited().identity, ModelConfig(dropout=None).suited(True).dropout
         (0.5, 0.2)
+        >>> ModelConfig(layers=8, window=0).suited().window
+        4
         """
         is_deep = self.layers > FEW_LAYERS
         values = {
@@ -169,8 +176,11 @@ class ModelConfig:
         }
         if regression:
             values["input_dropout"] = 0.0
-        missing = {name: value for name, value in values.items() if getattr(self, name) is None}
-        return replace(self, **missing) if missing else self  # type: ignore[arg-type]
+        missing: dict[str, Any] = {name: value for name, value in values.items() if getattr(self, name) is None}
+        if self.window == 0:  # the cost of attending to all grows with the square of the depth
+            is_windowed = is_deep and self.model == "dna"
+            missing |= {"window": FEW_LAYERS if is_windowed else None, "keep_first": is_windowed}
+        return replace(self, **missing) if missing else self
 
     def input_rate(self, columns: int, sparse: bool) -> float:
         """Dropout on the input features: as it was chosen, else as it suits them.
