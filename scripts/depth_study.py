@@ -1,4 +1,4 @@
-"""Networks of 1 to 64 layers: accuracy, oversmoothing, what attention looks at, and cost. For results/depth.md.
+"""Networks of 1 to 64 layers: accuracy, oversmoothing, what attention looks at, and cost. For results/wins.md.
 
     python scripts/depth_study.py cora citeseer pubmed --csv results/depth.csv --picture docs/images/depth.png
 
@@ -23,12 +23,12 @@ from justjump.ops import Adjacency
 from justjump.options import recommended
 from justjump.train import Inputs, Protocol, TrainingWarning, fit, prepare
 
-WINDOW = {"window": 3, "keep_first": True}
+WINDOW = {"window": 4, "keep_first": True}
 NETWORKS: dict[str, dict[str, Any]] = {
     "DNA, the paper's": {},
     "DNA, the paper's, window": WINDOW,
     "DNA, recommended": vars(recommended(ModelConfig)),
-    "DNA, recommended, window": vars(recommended(ModelConfig)) | WINDOW,
+    "DNA, recommended, all attended to": vars(recommended(ModelConfig)) | {"window": None},
     "GCN": {"model": "gcn"},
     "GCN JK-Pool": {"model": "gcn", "jump": "pool"},
     "GCNII": {"model": "gcn", "update": "initial", "initial_share": 0.1, "identity": 0.5},
@@ -37,7 +37,10 @@ LAYERS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Row(NamedTuple):
-    """Means over the splits; the shares are means over edges and heads of the last layer."""
+    """Means over the splits; the shares are means over edges and heads of the last layer.
+
+    The megabytes are how far the memory of the process rises above where it was before training (Linux).
+    """
 
     dataset: str
     network: str
@@ -48,6 +51,7 @@ class Row(NamedTuple):
     validation: float
     epochs: float
     seconds_per_epoch: float
+    megabytes: float
     energy: float
     to_first: float | None
     to_newest: float | None
@@ -74,11 +78,20 @@ def shares(model: NodeClassifier, inputs: Inputs) -> tuple[float | None, float |
     return boxes.get(0), boxes.get(model.config.layers - 1), boxes[None]
 
 
+def resident(field: str) -> float:
+    """The megabytes that this process has in memory (VmRSS), or has had at its peak (VmHWM)."""
+    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith(field))
+    return int(line.split()[1]) / 1024
+
+
 def measured(dataset: str, name: str, layers: int, splits: int, data_dir: str | None) -> Row:
     graph = load(dataset, data_dir=data_dir)
     inputs = prepare(graph)
     config = ModelConfig(**NETWORKS[name] | {"layers": layers})
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here on
     runs = [fit(graph, config, recommended(Protocol), seed=seed, progress=False) for seed in range(splits)]
+    megabytes = resident("VmHWM") - before
     tests = [100 * (run.test_accuracy or 0.0) for run in runs]
     for run in runs:
         run.model.eval()
@@ -98,6 +111,7 @@ def measured(dataset: str, name: str, layers: int, splits: int, data_dir: str | 
         statistics.fmean(100 * (run.val_accuracy or 0.0) for run in runs),
         statistics.fmean(run.epochs for run in runs),
         sum(run.seconds for run in runs) / sum(run.epochs for run in runs),
+        megabytes,
         statistics.fmean(energies),
         *to,
     )
