@@ -14,7 +14,7 @@ from justjump.experiments.readings import DEFAULT, READINGS, Reading
 from justjump.experiments.reproduce import Setting, chosen, parse_shard, reproduce, rows, shard_of, show
 from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
-from justjump.train import Protocol, RunError
+from justjump.train import RunError
 
 
 def fake_result(seed: int) -> dict[str, object]:
@@ -27,10 +27,11 @@ def test_show_makes_the_table_of_what_is_there_and_downloads_nothing(
     monkeypatch.setattr(GraphSpec, "load", lambda spec: pytest.fail(f"{spec.name} was loaded"))
     with pytest.raises(RunError, match="there is no store"):
         show(["all"], ["all"], 3, tmp_path, READINGS[DEFAULT])
+    training = READINGS[DEFAULT].training("dna")
     with Store(tmp_path / "results.sqlite") as store:
         for seed in range(2):
             store.add(
-                Job(GraphSpec("cora_full"), paper.published("dna-g8", "cora_full"), Protocol(), seed), fake_result(seed)
+                Job(GraphSpec("cora_full"), paper.published("dna-g8", "cora_full"), training, seed), fake_result(seed)
             )
     show(["all"], ["all"], 3, tmp_path, READINGS[DEFAULT])
     shown = capsys.readouterr().out
@@ -83,8 +84,8 @@ def test_reproduce_runs_once_and_sums_up(tmp_path: Path) -> None:
     assert "2/10" in shown.stdout
     line = next(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
-        config = paper.published("gcn-none", "cora")
-        summary = Summary.of(store.results([Job(GraphSpec("cora"), config, Protocol(), seed) for seed in range(2)]))
+        config, training = paper.published("gcn-none", "cora"), READINGS[DEFAULT].training("gcn")
+        summary = Summary.of(store.results([Job(GraphSpec("cora"), config, training, seed) for seed in range(2)]))
     assert summary is not None
     assert line["accuracy_mean"] == f"{summary.mean:.2f}"
     assert (line["model"], line["config"], line["splits"]) == ("gcn-none", "1/128/16", "2")

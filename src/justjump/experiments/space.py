@@ -92,6 +92,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
         norm=norm,
         norm_after=norm_after,
         identity=choice("identity", (None, 0.5)),
+        window=0,
         dropout=choice("dropout", DROPOUTS),
         input_dropout=choice("input_dropout", (*DROPOUTS, 0.0)),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
