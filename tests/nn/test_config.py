@@ -71,10 +71,3 @@ def test_rates_of_dropout_suit_features_and_task_where_none_were_chosen() -> Non
     assert (auto.suited().dropout, auto.suited(regression=True).dropout) == (0.5, 0.2)
     assert auto.suited(regression=True).input_rate(999, sparse=True) == 0.0
     assert chosen.suited(regression=True) is chosen
-
-
-def test_the_share_of_own_features_suits_the_number_of_training_nodes() -> None:
-    auto = recommended(ModelConfig)
-    assert [auto.suited(training_nodes=nodes).initial_share for nodes in (0, 3000, 3001)] == [0.3, 0.3, 0.5]
-    assert recommended(ModelConfig, layers=5).suited(training_nodes=3001).initial_share == 0.1
-    assert recommended(ModelConfig, initial_share=0.2).suited(training_nodes=3001).initial_share == 0.2

@@ -22,7 +22,6 @@ Vectors = Literal["two", "one"]
 Projection = Literal["glorot", "whole", "linear", "uniform"]
 MANY_COLUMNS = 16  # of numbers: from here on, others say what one says
 FEW_LAYERS = 4  # networks with more of them keep what they have, as GCNII does
-MANY_NODES = 3000  # for training: from here on, a node's own features are learned well enough to count as much
 
 
 @documented
@@ -82,8 +81,8 @@ class ModelConfig:
     )
     initial_share: float | None = option(
         0.1,
-        "Share of h(0) in each representation (update initial). What is recommended: 0.3, or 0.5 with more than 3,000 "
-        "training nodes; 0.1 with more than four layers.",
+        "Share of h(0) in each representation (update initial). What is recommended: 0.3 with up to four layers, 0.1 "
+        "with more.",
         recommended=None,
         later=True,
     )
@@ -158,12 +157,11 @@ class ModelConfig:
             if (rate := getattr(self, name)) is not None:
                 dropout_threshold(rate, name)
 
-    def suited(self, regression: bool = False, training_nodes: int = 0) -> "ModelConfig":
-        """The same network with values that suit its depth, its task and its graph, where none were chosen.
+    def suited(self, regression: bool = False) -> "ModelConfig":
+        """The same network with values that suit its depth and its task, where none were chosen.
 
         Dropout makes numbers vague that are predicted. In deep networks, a large share of h(0) in each layer hides what
-        is far, and maps that are learned in each layer forget what is near. With few training nodes, the mean over
-        neighbours makes up for what is not learned of a node's own features.
+        is far, and maps that are learned in each layer forget what is near.
 
         >>> ModelConfig(layers=8, identity=None).suited().identity, ModelConfig(dropout=None).suited(True).dropout
         (0.5, 0.2)
@@ -173,7 +171,7 @@ class ModelConfig:
         is_deep = self.layers > FEW_LAYERS
         values = {
             "dropout": 0.2 if regression else 0.5,
-            "initial_share": 0.1 if is_deep else 0.5 if training_nodes > MANY_NODES else 0.3,
+            "initial_share": 0.1 if is_deep else 0.3,
             "identity": 0.5 if is_deep else 0.0,
         }
         if regression:

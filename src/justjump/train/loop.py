@@ -97,11 +97,11 @@ def fit(
         own |= {"split": split, "seed": seed, "output": output, "on_epoch": on_epoch, "progress": progress}
         return train_on_parts(graph, config, protocol, **own)
     graph = as_graph(graph, protocol)
+    config = config.suited(graph.task == "regression")
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)
-    config = config.suited(graph.task == "regression", len(split.train))
     digest = data_hash(graph, split)
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     wanted = settings(config, protocol, seed, digest, preprocessing)

@@ -59,10 +59,10 @@ def train_as_worker(
     """
     leads = transport.rank == 0
     graph = labels_of(parts)
+    config = config.suited(graph.task == "regression")
     check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)
-    config = config.suited(graph.task == "regression", len(split.train))
     preprocessing = parts.manifest.preprocessing
     wanted = settings(config, protocol, seed, split_hash(parts, split), preprocessing)
     if output is not None and (run := finished_run(output, wanted)) is not None:
