@@ -20,6 +20,7 @@ from torch import Tensor
 
 from justjump.analysis.attention_statistics import attention_statistics
 from justjump.data import NAMES, load
+from justjump.experiments import paper
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency
 from justjump.options import recommended
@@ -142,7 +143,7 @@ def write(path: Path, row: Row) -> dict[str, str]:
 
 
 def draw(rows: dict[tuple[str, str, int], dict[str, str]], path: Path) -> None:
-    """Accuracy by depth, one picture per dataset and one line per network."""
+    """Accuracy by depth, one picture per dataset and one line per network; what is far below leaves the frame."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -150,7 +151,7 @@ def draw(rows: dict[tuple[str, str, int], dict[str, str]], path: Path) -> None:
 
     datasets = list(dict.fromkeys(dataset for dataset, _, _ in rows))
     figure, axes = plt.subplots(
-        1, len(datasets), figsize=(4.2 * len(datasets), 3.6), squeeze=False, layout="constrained"
+        1, len(datasets), figsize=(4.2 * len(datasets), 4.2), squeeze=False, layout="constrained"
     )
     for axis, dataset in zip(axes[0], datasets, strict=True):
         for number, name in enumerate(NETWORKS):
@@ -171,11 +172,14 @@ def draw(rows: dict[tuple[str, str, int], dict[str, str]], path: Path) -> None:
                 )
         axis.set_xscale("log", base=2)
         axis.set_xticks(LAYERS, [str(layers) for layers in LAYERS])
-        axis.set_title(dataset)
+        best = max(float(row["accuracy_mean"]) for (d, _, _), row in rows.items() if d == dataset)
+        axis.set_ylim(best - 6, best + 0.7)
+        axis.set_title(paper.DATASETS[dataset].title)
         axis.set_xlabel("layers")
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("test accuracy, %")
-    axes[0][-1].legend(fontsize=7, loc="lower left")
+    lines = {line.get_label(): line for axis in axes[0] for line in axis.get_lines()}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3, fontsize=8)
     figure.savefig(path, dpi=150)
 
 
