@@ -40,7 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         f"paper-{one.name}": {one.name: one.default}
         for kind in (ModelConfig, Protocol)
         for one in fields(kind)
-        if one.metadata["recommended"] != one.default and one.name not in ("initial_share", "identity")
+        if one.metadata["recommended"] != one.default and one.name not in ("initial_share", "identity", "window")
     },
 }
 

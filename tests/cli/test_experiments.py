@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from command_line import justjump
 from justjump.cli.app import app
@@ -60,6 +61,9 @@ def test_sweep_takes_a_grid_or_a_search(monkeypatch: pytest.MonkeyPatch) -> None
     )
     found = asked(monkeypatch, search, "search", *command, "--search", "7", "--seed", "3", "--model", "gat")
     assert found == (cora, "gat", 7, 10, setting, recommended(Protocol), 3)
+    for option in (("--finalists", "2"), ("--reading", "historic")):
+        with pytest.raises(typer.BadParameter, match=f"{option[0]} is for a grid"):
+            asked(monkeypatch, search, "search", *command, "--search", "7", *option)
 
 
 def test_results_of_the_usual_store(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_a_dataset_that_was_named_and_is_not_there_is_a_failure(
     (broken / "ind.citeseer.allx").touch()
     here = {name: paper.DATASETS[name] for name in ("cora", "citeseer")}
     monkeypatch.setattr(paper, "DATASETS", here)
-    setting, short = Setting(tmp_path, 1), Reading("default", "two epochs", protocol={"max_epochs": 2})
+    setting, short = Setting(tmp_path, 1), Reading(DEFAULT, "two epochs", protocol={"max_epochs": 2})
     with pytest.raises(SystemExit):
         reproduce(["citeseer"], ["gcn-none"], 1, setting, short, str(tmp_path / "data"))
     assert "no run has ended yet: no table" in capsys.readouterr().out

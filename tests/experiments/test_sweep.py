@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from command_line import justjump
+from justjump.experiments.execute import Outcome
+from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.jobs import Job
 from justjump.experiments.readings import DEFAULT, READINGS
+from justjump.experiments.reproduce import Setting
+from justjump.experiments.store import Store
 from justjump.experiments.summary import Summary
-from justjump.experiments.sweep import Candidate, Tried, best, candidates
+from justjump.experiments.sweep import Candidate, Tried, best, candidates, sweep
 from justjump.nn import ModelConfig
 from justjump.train import Protocol
 
@@ -105,6 +110,9 @@ def test_grids(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="gcn-pool has jump=pool"):
         candidates(str(tmp_path / "grid.json"), "gcn-pool", READING)
     assert candidates(str(tmp_path / "grid.json"), "dna-g8", READING)[0].config.jump == "lstm"
+    (tmp_path / "grid.json").write_text('{"batch_size": [512]}')
+    with pytest.raises(ValueError, match="GAT of the reading historic needs whole graphs: take --reading patience-100"):
+        candidates(str(tmp_path / "grid.json"), "gat-none", READING)
     with pytest.raises(ValueError, match="write paper, small or a JSON file"):
         candidates("big", "dna-g1", READING)
 
@@ -126,6 +134,34 @@ def test_numbers_are_chosen_by_their_own_measure(tmp_path: Path) -> None:
     assert len(rows) == 2
     assert float(rows[0]["val_mean"]) >= float(rows[1]["val_mean"])
     assert float(rows[0]["val_mean"]) <= 1, "R2, not a share in percent"
+
+
+def test_a_failure_on_few_splits_ends_a_race_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network that fails on its second split is left out of the final, and the command ends with a failure."""
+    (tmp_path / "grid.json").write_text('{"hidden": [16, 32, 64], "layers": [1], "groups": [1]}')
+    ran: list[tuple[int, int]] = []
+
+    def run(setting: Setting, jobs: list[Job], store: Store) -> Outcome:
+        failed = []
+        for job in jobs:
+            if job in store:
+                continue
+            ran.append((job.config.hidden, job.seed))
+            if (job.config.hidden, job.seed) == (64, 1):
+                failed.append((job, "it broke"))
+            else:
+                store.add(
+                    job,
+                    {"test_accuracy": 0.5, "val_accuracy": job.config.hidden / 100, "val_loss": 1.0, "seconds": 1.0},
+                )
+        return Outcome(tuple(failed), 0)
+
+    monkeypatch.setattr(Setting, "run", run)
+    setting = Setting(tmp_path, 1)
+    with pytest.raises(SystemExit) as left:
+        sweep(GraphSpec("cora"), "gcn-none", str(tmp_path / "grid.json"), 3, setting, READING, finalists=1)
+    assert left.value.code == 1
+    assert ran == [(16, 0), (32, 0), (64, 0), (64, 1), (32, 1), (16, 1), (32, 2)]
 
 
 @pytest.mark.slow

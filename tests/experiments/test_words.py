@@ -1,6 +1,9 @@
 """Text about runs."""
 
+from typing import Any
+
 from justjump.experiments.graph_spec import GraphSpec
+from justjump.experiments.readings import READINGS
 from justjump.experiments.words import train_command
 from justjump.nn import ModelConfig
 from justjump.options import recommended
@@ -24,5 +27,15 @@ def test_the_command_that_trains_a_network_names_every_option_that_differs() -> 
     assert "--window 5" in deep, "what is recommended for deep networks is something else"
     assert "--identity 0.0" in deep
     assert "--keep-first" not in deep
+    options: dict[str, Any] = {"start": "scaled", "layers": 8}
+    for window, kept, words in ((4, False, "--window 4 "), (3, True, "--window 3 --keep-first "), (4, True, "")):
+        made = train_command(graph, ModelConfig(window=window, keep_first=kept, **options), Protocol(), 3)
+        assert words in made
+        assert ("--window" in made) == bool(words)
+        assert ("--keep-first" in made) == ("--keep-first" in words)
+    gat = READINGS["historic"].network(ModelConfig("gat"))
+    assert train_command(graph, gat, Protocol(), 3).endswith(
+        "  # in Python, with ModelConfig(softmax='outgoing', vectors='one')"
+    )
     halves = Protocol(fractions=(0.5, 0.25, 0.25))
     assert train_command(graph, config, halves, 3).endswith("# in Python, with Protocol(fractions=(0.5, 0.25, 0.25))")

@@ -25,6 +25,7 @@ from justjump.options import recommended
         ({"model": "gcn", "window": 2}, "window=2 needs model='dna'"),
         ({"model": "gat", "attention": "equal"}, "attention='equal' needs model='dna', not 'gat'"),
         ({"model": "gcn", "attention": "steps"}, "attention='steps' needs model='dna', not 'gcn'"),
+        ({"keep_first": True, "window": 0}, "keep_first=True needs a window"),
         ({"window": -1}, "window=-1 must be at least 1, or 0 for what suits the number of layers"),
         ({"keep_first": True}, "keep_first=True needs a window"),
     ],

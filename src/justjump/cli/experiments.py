@@ -127,8 +127,11 @@ def sweep(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --search.", rich_help_panel=NETWORKS)] = 0,
     reading: Annotated[
-        str, typer.Option(help="How a grid is trained, as for reproduce.", rich_help_panel=NETWORKS)
-    ] = "historic",
+        str | None,
+        typer.Option(
+            help="How a grid is trained: see reproduce --help.  [default: historic]", rich_help_panel=NETWORKS
+        ),
+    ] = None,
     finalists: Annotated[
         int | None,
         typer.Option(
@@ -168,7 +171,7 @@ def sweep(
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """
     from justjump.experiments.local import worker_count
-    from justjump.experiments.readings import find_reading
+    from justjump.experiments.readings import DEFAULT, find_reading
     from justjump.experiments.reproduce import Setting, parse_shard
     from justjump.options import recommended
     from justjump.train import Protocol
@@ -178,15 +181,16 @@ def sweep(
     if search is not None:
         if grid is not None:
             raise typer.BadParameter("--search goes without a grid: leave out --search or --grid")
-        if finalists is not None:
-            raise typer.BadParameter("--finalists is for a grid: a search decides by itself what goes on")
+        for name, value in (("--finalists", finalists), ("--reading", reading)):
+            if value is not None:
+                raise typer.BadParameter(f"{name} is for a grid: leave it out, or leave out --search")
         from justjump.experiments.search import search as run_search
 
         run_search(spec, model, search, splits, setting, recommended(Protocol), seed)
         return
     from justjump.experiments.sweep import sweep as run_sweep
 
-    run_sweep(spec, model, grid or "paper", splits, setting, find_reading(reading), finalists)
+    run_sweep(spec, model, grid or "paper", splits, setting, find_reading(reading or DEFAULT), finalists)
 
 
 @app.command()

@@ -162,8 +162,10 @@ def show(datasets: Sequence[str], models: Sequence[str], splits: int, folder: Pa
     with Store(folder / STORE_FILE, read_only=True) as store:
         cells = [cell for cell in cells_in(store, jobs) if cell.ours is not None]
     if not cells:
-        under = "" if reading.name == DEFAULT else f" under the reading {reading.name}"
-        raise RunError(f"{folder} holds no result of these cells of Table 1{under}: leave out --show to run them")
+        raise RunError(
+            f"{folder} holds no result of these cells of Table 1 under the reading {reading.name}: leave out --show to "
+            "run them, or name another --reading"
+        )
     publish(cells, folder, reading)
 
 

@@ -91,7 +91,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
         initial_share=choice("initial_share", SHARES) if update == "initial" else 0.1,
         norm=norm,
         norm_after=norm_after,
-        identity=choice("identity", (None, 0.5)),
+        identity=choice("identity", (None, 0.0, 0.5)),
         window=0,
         dropout=choice("dropout", DROPOUTS),
         input_dropout=choice("input_dropout", (*DROPOUTS, 0.0)),

@@ -75,6 +75,8 @@ def file_grid(path: Path, row: str, reading: Reading) -> Iterator[Candidate]:
         training = {name: value for name, value in options.items() if name in TRAINING}
         try:
             config = replace(reading.network(ModelConfig(**own)), **network)
+            if config.softmax == "outgoing" and "batch_size" in training:
+                raise ValueError(f"GAT of the reading {reading.name} needs whole graphs: take --reading patience-100")
             candidate = Candidate(row, config, replace(reading.training(config.model), **training))
         except (TypeError, ValueError) as error:
             raise ValueError(f"--grid {path}: {listed(options)}: {error}") from error
@@ -166,24 +168,27 @@ def sweep(
 ) -> None:
     """Run a grid, print the choice for each row beside the paper's, and write all of it as CSV.
 
-    With ``finalists``, all candidates run on one split, three times as many as these of each row on half of the
-    splits, and as many on all.
+    With ``finalists``, all candidates run on one split, the best three times ``finalists`` of each row on half of the
+    splits, and the best ``finalists`` of these on all.
     """
     if finalists is not None and setting.shard is not None:
         raise ValueError("--finalists needs all results to decide what runs next: leave out --shard")
     spec.load()  # an error in it shows before anything runs
     racing = asked = candidates(grid, model, reading)
     found: dict[Candidate, tuple[int, Tried]] = {}
+    failed: list[tuple[Job, str]] = []
     with Store(setting.store / STORE_FILE) as store:
         for rung in [splits] if finalists is None else rungs(splits):
-            if found and finalists is not None:
-                racing = leaders(found, racing, finalists * (1 if rung == splits else 3))
             jobs = {one: [Job(spec, one.config, one.protocol, seed) for seed in range(rung)] for one in racing}
             outcome = setting.run([job for own in jobs.values() for job in own], store)
             for one, own in jobs.items():
                 if (result := tried(one, own, store)) is not None:
                     found[one] = rung, result
-            if outcome.missing:
+            failed += outcome.failed
+            if finalists is not None and rung < splits:
+                ended = [found[one][1] for one in racing if found.get(one, (0,))[0] == rung]
+                racing = leaders(ended, finalists * (3 if rung == 1 and splits > 2 else 1))
+            if outcome.missing or not racing:
                 break
     if setting.shard is None:  # one shard does not hold all that there is to choose from
         grid_name = "" if grid == "paper" else f"-{Path(grid).stem}"
@@ -192,17 +197,14 @@ def sweep(
         replace_text(name, as_csv([one for _, one in found.values()]))
         report(spec, found, len(asked), splits)
         print(f"all of them are in {name}")
-    end(outcome)
+    end(replace(outcome, failed=tuple(failed)))
 
 
-def leaders(found: Mapping[Candidate, tuple[int, Tried]], racing: Sequence[Candidate], most: int) -> list[Candidate]:
-    """The best of each row on validation, of those that are still racing."""
-    kept: list[Candidate] = []
-    for row in dict.fromkeys(one.row for one in racing):
-        ended = [found[one][1] for one in racing if one.row == row and one in found]
-        ended.sort(key=lambda one: (-one.val, one.val_loss))
-        kept += [one.candidate for one in ended[:most]]
-    return kept
+def leaders(ended: Sequence[Tried], most: int) -> list[Candidate]:
+    """The best of each row on validation."""
+    ordered = sorted(ended, key=lambda one: (-one.val, one.val_loss))
+    rows = dict.fromkeys(one.candidate.row for one in ended)
+    return [one.candidate for row in rows for one in [o for o in ordered if o.candidate.row == row][:most]]
 
 
 def report(spec: GraphSpec, found: Mapping[Candidate, tuple[int, Tried]], candidates: int, splits: int) -> None:

@@ -22,7 +22,7 @@ TUNED: dict[str, dict[str, Options]] = {
     "gcn": {
         "cora": {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},
         "citeseer": {
-            **{"layers": 6, "groups": 8, "jump": "concat", "update": "none"},
+            **{"layers": 6, "groups": 8, "jump": "concat", "update": "none", "identity": 0.0},
             **{"dropout": 0.4, "input_dropout": 0.6, "layer_dropout": 0.2},
             **{"learning_rate": 0.0081, "weight_decay": 0.00023},
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from justjump.experiments.graph_spec import GraphSpec
@@ -34,7 +34,7 @@ def percent(mean: float, std: float | None) -> str:
 
 # Options that have no effect on a kind of layer.
 OF_DNA = {"start", "attention", "window", "keep_first"}
-OF_DEPTH = ("initial_share", "identity", "window", "keep_first")  # what is recommended depends on the depth
+OF_DEPTH = (("initial_share",), ("identity",), ("window", "keep_first"))  # what is recommended depends on the depth
 OF_OTHERS: dict[str, set[str]] = {"dna": set(), "gat": OF_DNA, "gcn": {"heads", "attention_dropout", *OF_DNA}}
 
 
@@ -103,8 +103,10 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words += ["--label", spec.label_column] if spec.label_column else []
     words += ["--model", config.model]
     left_out = {"model"} | OF_OTHERS[config.model] | ({"initial_share"} if config.update != "initial" else set())
-    usual = replace(config, initial_share=None, identity=None, window=0).suited()
-    left_out |= {name for name in OF_DEPTH if getattr(config, name) == getattr(usual, name)}
+    usual = replace(config, initial_share=None, identity=None, window=0, keep_first=False).suited()
+    for names in OF_DEPTH:  # together, or not at all
+        if all(getattr(config, name) == getattr(usual, name) for name in names):
+            left_out |= set(names)
     for settings in (config, protocol):
         for field in command_options(settings):
             value: Any = getattr(settings, field.name)
@@ -119,8 +121,14 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
                 words += [f"--{name}", str(value)]
     words += ["--splits", str(splits), "--output", run_folder(spec, config, protocol)]
     command = f"justjump train {shlex.join(words)}"
-    if protocol.fractions != Protocol().fractions:  # the command has no option for it
-        command += f"  # in Python, with Protocol(fractions={protocol.fractions})"
+    for settings in (config, protocol):
+        hidden = [one for one in fields(settings) if one not in command_options(settings)]
+        values = {one.name: getattr(settings, one.name) for one in hidden if one.name not in left_out}
+        if changes := {
+            one.name: values[one.name] for one in hidden if values.get(one.name, one.default) != one.default
+        }:
+            options = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+            command += f"  # in Python, with {type(settings).__name__}({options})"
     return command
 
 

@@ -66,8 +66,8 @@ class ModelConfig:
     attention_dropout: float = option(0.8, "Dropout on the attention weights (dna, gat).", recommended=0.2)
     window: int | None = option(
         None,
-        "Number of latest representations to attend to, at most those that there are (dna). What is recommended, 0: "
-        "all with up to four layers; h(0) and the three latest with more.",
+        "Number of latest representations to attend to (dna). 0 is what is recommended: all with up to four layers, "
+        "else h(0) and the three latest.",
         recommended=0,
     )
     keep_first: bool = option(False, "Let the projected features h(0) be one of the window (dna).")
@@ -137,7 +137,7 @@ class ModelConfig:
         check_types(self)
         if self.layers < 1:
             raise ValueError(f"layers={self.layers} must be at least 1")
-        if self.keep_first and self.window is None:
+        if self.keep_first and not self.window:
             raise ValueError("keep_first=True needs a window: without one all representations are attended to")
         if self.window and self.model != "dna":
             raise ValueError(f"window={self.window} needs model='dna', not {self.model!r}")

@@ -74,7 +74,7 @@ def notes_on_memory(graph: Graph, config: ModelConfig, protocol: Protocol, train
         remedy = "lower batch_size or fanout=..." if protocol.fanout else "lower batch_size or give fanout=..."
     if LIKELY * need <= room:
         return []
-    window = ", or give a window" if config.model == "dna" and config.window is None else ""
+    window = ", or give a window" if config.model == "dna" and not config.window else ""
     return [
         f"training will most likely not fit into memory: it needs {LIKELY * need / 2**30:.1f} GB or more, and "
         f"{room / 2**30:.1f} GB are free; {remedy}, lower hidden or layers{window}"

@@ -1,5 +1,7 @@
 """Attention over outgoing edges, beside the obvious loop."""
 
+import contextlib
+
 import pytest
 import torch
 from torch import Tensor
@@ -67,6 +69,26 @@ def test_dropout_is_on_the_weights() -> None:
     kept = ops.outgoing_attention(value, score, score, adj, 0.2)
     mean = torch.stack([ops.outgoing_attention(value, score, score, adj, 0.2, 0.5) for _ in range(2000)]).mean(0)
     torch.testing.assert_close(mean, kept, atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_factors_and_weights_of_edges(kernels: bool) -> None:
+    """A factor is of the weight of its edge; what a graph was normalised for plays no part."""
+    torch.manual_seed(0)
+    adj = Adjacency.build(random_graph(9, 40), num_nodes=9).with_self_loops()
+    value, source, target = torch.randn(9, 2, 3), torch.randn(9, 2), torch.randn(9, 2)
+    plain = ops.outgoing_attention(value, source, target, adj)
+    with contextlib.nullcontext() if kernels else ops.without_native():
+        assert_same(ops.outgoing_attention(value, source, target, adj.normalized("gcn", torch.float32)), plain)
+        factor = torch.zeros(adj.num_edges)
+        factor[5] = 2.0
+        alone = ops.outgoing_attention(value, source, target, adj, factor=factor)
+    w, v = int(adj.col[5]), int(adj.target[5])
+    of_source = torch.nn.functional.leaky_relu(source[w] + target[adj.target[adj.col == w].long()], 0.2)
+    place = int((adj.target[adj.col == w] == v).nonzero()[0])
+    expected = torch.zeros_like(value)
+    expected[v] = 2 * torch.softmax(of_source, dim=0)[place][:, None] * value[w]
+    assert_same(alone, expected)
 
 
 def test_a_part_of_a_graph_is_refused() -> None:

@@ -104,6 +104,7 @@ def test_a_step_is_that_of_the_whole_graph(make_parts: Make, name: str, sparse: 
         {"attention": "equal", "start": "scaled", "identity": 0.5, "update": "residual"},
         {"model": "gat", "vectors": "one", "projection": "linear", "identity": 0.5},
         {"model": "gcn", "projection": "uniform", "update": "initial", "initial_share": 0.3},
+        {"layers": 6, "update": "initial", "initial_share": None, "identity": None, "window": 0, "start": "scaled"},
     ],
 )
 def test_the_other_options_of_networks(make_parts: Make, options: dict[str, Any]) -> None:

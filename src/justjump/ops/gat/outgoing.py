@@ -38,7 +38,8 @@ def outgoing_attention(
     if adj.room:
         raise ValueError("softmax='outgoing' is not for graphs that torch traces: it is there to reproduce the paper")
     seed = draw_seed(dropout_p) if seed is None else seed
-    scores, back = (score_source, score_target), adj.flipped()
+    # Weights of edges play no part, so what is kept serves graphs with any weights.
+    scores, back = (score_source, score_target), adj._once("reversed", lambda: adj._with_weight(None).flipped())
     if factor is not None or not adj.num_nodes or not is_native(value, *scores):
         factor = None if factor is None else factor[adj.position]
         return reference.outgoing_attention(
