@@ -10,18 +10,20 @@ namespace {
 
 // Checks what both directions share, and makes the kernels' arguments of it.
 template <class S>
-Gat<S> attention(const GatLayer<S>& a, bool by_source) {
+Gat<S> attention(const GatLayer<S>& a, bool by_source, bool scores = true) {
     check(a.graph, by_source);
     expect_threads(a.threads);
     Gat<S> k;
     k.graph = a.graph;
     k.layout = make_layout<S>(a.heads, a.channels);
     const int64_t N = a.graph.rows, M = a.graph.cols, stride = k.layout.stride, P = k.layout.padded;
-    expect_dense(a.value, "value", M, stride);
+    if (scores) {
+        expect_dense(a.value, "value", M, stride);
+        expect_dense(a.out, "out", N, stride);
+        expect_dense(a.sloped, "sloped", N, stride);
+    }
     expect_dense(a.score_source, "score_source", M, P);
     expect_dense(a.score_target, "score_target", N, P);
-    expect_dense(a.out, "out", N, stride);
-    expect_dense(a.sloped, "sloped", N, stride);
     expect_dense(a.state, "state", N, 4 * P);
     k.dropout = make_dropout<S>(a.dropout, a.seed, a.first);
     k.slope = static_cast<S>(a.slope);
@@ -78,19 +80,24 @@ void run(const GatForward<S>& a) {
 
 template <class S>
 void run(const GatBackward<S>& a) {
-    Gat<S> k = attention(a, true);
+    const bool scores = a.grad_source || a.grad_target;
+    Gat<S> k = attention(a, true, scores);
     const int64_t stride = k.layout.stride, P = k.layout.padded, N = k.graph.rows, M = k.graph.cols;
     expect_dense(a.grad_out, "grad_out", N, stride);
     expect_dense(a.grad_value, "grad_value", M, stride);
-    expect_dense(a.grad_source, "grad_source", M, P);
-    expect_dense(a.grad_target, "grad_target", N, P);
+    if (scores) {
+        expect_dense(a.grad_source, "grad_source", M, P);
+        expect_dense(a.grad_target, "grad_target", N, P);
+    }
     k.grad_out = a.grad_out.data;
     k.grad_value = a.grad_value.data;
     k.grad_source = a.grad_source.data;
     k.grad_target = a.grad_target.data;
-    const Buffer<S> work(N * 4 * P);
-    k.work = work.get();
-    run_rows(N, a.threads, [&](int64_t first, int64_t rows, int) { kernels<S>().gat_prepare(k, first, first + rows); });
+    const Buffer<S> work(scores ? N * 4 * P : 0);
+    k.work = scores ? work.get() : k.state;
+    if (scores)
+        run_rows(N, a.threads,
+                 [&](int64_t first, int64_t rows, int) { kernels<S>().gat_prepare(k, first, first + rows); });
     const Schedule schedule = make_schedule(k.graph.colptr, M);
     k.partial_size = round_up(stride + P, kAlign<S>);
     const Buffer<S> partials(schedule.partials * k.partial_size);
@@ -99,7 +106,7 @@ void run(const GatBackward<S>& a) {
     for (const LongRow& row : schedule.long_rows) {
         const S* sum = add_slots(k.partials, k.partial_size, row);
         std::copy(sum, sum + stride, a.grad_value.row(row.row));
-        std::copy(sum + stride, sum + stride + P, a.grad_source.row(row.row));
+        if (scores) std::copy(sum + stride, sum + stride + P, a.grad_source.row(row.row));
     }
 }
 

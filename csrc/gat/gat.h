@@ -25,6 +25,7 @@ struct GatLayer {
 template <class S>
 struct GatForward : GatLayer<S> {};
 
+// Without grad_source and grad_target, the gradient of value alone: it needs no value, out or sloped.
 template <class S>
 struct GatBackward : GatLayer<S> {
     Matrix<S> grad_out;     // [N, stride]

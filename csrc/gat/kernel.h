@@ -132,8 +132,8 @@ static void gat_prepare(const Gat<S>& a, int64_t first, int64_t last) {
     }
 }
 
-// Sums the outgoing edges [first, last) of a source into `dvalue` [stride] and `dscore` [P].
-template <class S, int N, int B>
+// Sums the outgoing edges [first, last) of a source into `dvalue` [stride] and, if Scores, `dscore` [P].
+template <class S, int N, int B, bool Scores>
 static void gat_backward_row(const Gat<S>& a, int64_t source, int64_t first, int64_t last, S* dvalue, S* dscore) {
     constexpr int W = kLanes<S>;
     const Shape<S, N, B> shape(a.layout);
@@ -144,7 +144,7 @@ static void gat_backward_row(const Gat<S>& a, int64_t source, int64_t first, int
         const typename Types<S>::Word words = head_words<S>(b * W, P);
         const Vec<S> own = load_heads(a.score_source + source * P + b * W, P);
         Run<S, N> value, sum;
-        value.read(a.value + source * stride + b * W, step);
+        if constexpr (Scores) value.read(a.value + source * stride + b * W, step);
         sum.read(dvalue + b * W, step);
         Vec<S> dscores = {};
         for (int64_t i = first; i < last; ++i) {
@@ -160,37 +160,45 @@ static void gat_backward_row(const Gat<S>& a, int64_t source, int64_t first, int
             const Vec<S> weight =
                 exp2_nonpositive((leaky - load_heads(work + P, P)) * S(kLog2e)) * load_heads(work + 2 * P, P);
             Vec<S> kept = weight * a.dropout.factor;
-            Vec<S> gradient = sum_channels<S>(dot<S>(value, dout, shape), P) * a.dropout.factor;
+            Mask<S> keep = {};
             if (a.dropout.threshold) {
                 const uint32_t key = a.dropout.row_key(a.graph.position[i]);
-                const auto keep = keep_lanes<S>(words, key, 0, a.dropout.threshold);
+                keep = keep_lanes<S>(words, key, 0, a.dropout.threshold);
                 kept = keep ? kept : Vec<S>{};
-                gradient = keep ? gradient : Vec<S>{};
             }
-            const Vec<S> ds = weight * (gradient - load_heads(work + 3 * P, P));
-            dscores += score > S(0) ? ds : ds * a.slope;
+            if constexpr (Scores) {
+                Vec<S> gradient = sum_channels<S>(dot<S>(value, dout, shape), P) * a.dropout.factor;
+                if (a.dropout.threshold) gradient = keep ? gradient : Vec<S>{};
+                const Vec<S> ds = weight * (gradient - load_heads(work + 3 * P, P));
+                dscores += score > S(0) ? ds : ds * a.slope;
+            }
             for (int64_t j = 0; j < n; ++j) sum.set(j, sum.get(j) + kept * load(dout + j * step));
         }
         sum.write(dvalue + b * W, step);
-        store_heads(dscore + b * W, dscores, a.layout, b * W);
+        if constexpr (Scores) store_heads(dscore + b * W, dscores, a.layout, b * W);
     }
 }
 
-template <class S, int N, int B>
+template <class S, int N, int B, bool Scores>
 static void gat_backward_unit(const Gat<S>& a, const Unit& unit) {
-    const int64_t stride = a.layout.stride;
+    const auto sum = gat_backward_row<S, N, B, Scores>;
+    const int64_t stride = a.layout.stride, P = Scores ? a.layout.padded : 0;
     if (unit.partial >= 0) {
         S* sums = a.partials + unit.partial * a.partial_size;
-        return gat_backward_row<S, N, B>(a, unit.row, unit.edge, unit.edge_end, sums, sums + stride);
+        return sum(a, unit.row, unit.edge, unit.edge_end, sums, sums + stride);
     }
     for (int64_t w = unit.row; w < unit.row_end; ++w)
-        gat_backward_row<S, N, B>(a, w, a.graph.colptr[w], a.graph.colptr[w + 1], a.grad_value + w * stride,
-                                  a.grad_source + w * a.layout.padded);
+        sum(a, w, a.graph.colptr[w], a.graph.colptr[w + 1], a.grad_value + w * stride, a.grad_source + w * P);
 }
 
 template <class S>
 static void gat_backward(const Gat<S>& a, const Unit& unit, S*) {
-    with_shape<S>(a.layout, [&](auto n, auto b) { gat_backward_unit<S, n.value, b.value>(a, unit); });
+    with_shape<S>(a.layout, [&](auto n, auto b) {
+        if (a.grad_source)
+            gat_backward_unit<S, n.value, b.value, true>(a, unit);
+        else
+            gat_backward_unit<S, n.value, b.value, false>(a, unit);
+    });
 }
 
 }  // namespace JJ_ISA

@@ -123,7 +123,7 @@ def outgoing_attention(
     """The softmax over outgoing edges, packed: the transpose of :func:`gat_attention` on reversed edges.
 
     There, a node w attends to its targets v with the same weights. So the gradient of what v gives to it is what v gets
-    here.
+    here, and the gradients of scores are not wanted.
 
     Args:
         value: ``[N, stride]`` packed
@@ -136,9 +136,12 @@ def outgoing_attention(
     few = value.new_zeros(value.size(0), Layout(heads, 1, value.dtype).stride)
     scores = (score_target, score_source)
     _, _, state = gat_attention.run(few, *scores, *reversed_graph, heads, 1, *options)
-    nothing = torch.zeros_like(value)
-    saved = (nothing, nothing, state, nothing, *scores)
-    out, _, _ = gat_backward.run(value, *saved, *reversed_graph, heads, channels, *options)
+    out = native.empty(value, *value.shape)
+    native.run(
+        "GatBackward", value.dtype, graph=native.graph(value.size(0), *reversed_graph), heads=heads, channels=channels,
+        slope=negative_slope, dropout=dropout_p, seed=native.unsigned(seed), score_source=score_target.contiguous(),
+        score_target=score_source.contiguous(), state=state, grad_out=value.contiguous(), grad_value=out,
+    )  # fmt: skip
     return out
 
 
