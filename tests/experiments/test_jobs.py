@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from job_kinds import SHORT, small_job
 from justjump.experiments.execute import missing
@@ -19,6 +20,17 @@ def test_biggest_first_and_each_once(tmp_path: Path) -> None:
     assert replace(big, protocol=Protocol(batch_size=64, fanout=(2,) * 5)).memory < big.memory
     with Store(tmp_path / "s") as store:
         assert missing([small, big, small], store) == [big, small]
+
+
+def test_the_cost_of_a_deep_network_is_that_of_what_it_attends_to() -> None:
+    """A window makes it linear in the depth."""
+
+    def work(layers: int, **options: Any) -> float:
+        return replace(small_job(0), config=ModelConfig(layers=layers, **options)).work
+
+    assert work(64) > 3 * work(32)
+    assert work(64, window=0) == work(64, window=4, keep_first=True) < 2.2 * work(32, window=0)
+    assert work(4, window=0) == work(4)
 
 
 def test_the_key_is_that_of_the_result() -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import platform
 import shutil
 import signal
 import sqlite3
@@ -15,7 +16,7 @@ import pandas as pd
 import pytest
 
 from job_kinds import small_job
-from justjump.experiments.store import FORMAT, Store, StoreError
+from justjump.experiments.store import FORMAT, Store, StoreError, _alive, _born
 
 
 def result(accuracy: float = 0.5) -> dict[str, Any]:
@@ -61,6 +62,17 @@ def test_a_claim_keeps_others_away_while_its_process_lives(tmp_path: Path) -> No
         assert store.claim(job), "that process has ended, and its claim with it"
         store.add(job, result())
         assert not store.claim(job), "there is a result"
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="this system does not list its processes")
+def test_a_process_that_has_ended_has_no_claim_even_if_its_parent_has_not_noticed() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    born = _born(child.pid)
+    assert _alive(platform.node(), child.pid, born)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+    assert not _alive(platform.node(), child.pid, born)
+    child.communicate()
 
 
 def test_failures_are_kept_until_the_job_succeeds(tmp_path: Path) -> None:

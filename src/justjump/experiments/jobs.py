@@ -13,6 +13,7 @@ from typing import Any
 from justjump.data import Preprocessing
 from justjump.experiments.graph_spec import CACHED_GRAPHS, GraphSpec
 from justjump.nn import ModelConfig
+from justjump.ops.history import attended_steps
 from justjump.options import described
 from justjump.train import Progress, Protocol, fit
 from justjump.train.errors import TrainingWarning
@@ -78,11 +79,13 @@ class Job:
     @property
     def work(self) -> float:
         """A rough measure of an epoch's cost, without a unit: it orders jobs and estimates the time left."""
-        nodes, edges = self.spec.size
-        attended = (self.config.layers + 1) / 2 if self.config.model == "dna" else 1
-        lstm = 30 * self.config.layers if self.config.jump == "lstm" else 0
-        per_layer = (2 * edges + nodes) * attended * (1 if self.config.model == "gcn" else 3) + 8 * nodes
-        return self.config.hidden * (self.config.layers * per_layer + (100 + lstm) * nodes)
+        (nodes, edges), config = self.spec.size, self.config.suited()
+        layers = range(1, config.layers + 1)
+        is_dna = config.model == "dna"
+        steps = sum(len(attended_steps(t, config.window, config.keep_first)) if is_dna else 1 for t in layers)
+        lstm = 30 * config.layers if config.jump == "lstm" else 0
+        per_step = (2 * edges + nodes) * (1 if config.model == "gcn" else 3)
+        return config.hidden * (steps * per_step + (8 * config.layers + 100 + lstm) * nodes)
 
     @property
     def memory(self) -> int:

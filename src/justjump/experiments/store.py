@@ -234,10 +234,14 @@ def _read(record: Any) -> dict[str, Any]:
 
 
 def _born(pid: int) -> str:
-    """When a process started, in ticks of its system: a pid may be used again, but not with the same start."""
+    """When a process started, in ticks of its system: a pid may be used again, but not with the same start.
+
+    Nothing if it has ended and its parent has not asked how.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return "" if state == "Z" else rest[18]
+    except (OSError, IndexError, ValueError):
         return ""
 
 
