@@ -10,6 +10,7 @@ from typing import Any
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.nn import ModelConfig
+from justjump.nn.config import FEW_LAYERS
 from justjump.options import command_options, for_command
 from justjump.train import Protocol
 
@@ -104,6 +105,8 @@ def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, spli
     words += ["--model", config.model]
     left_out = {"model"} | OF_OTHERS[config.model] | ({"initial_share"} if config.update != "initial" else set())
     usual = replace(config, initial_share=None, identity=None, window=0, keep_first=False).suited()
+    if config.layers <= FEW_LAYERS:  # which share is usual depends on the graph
+        usual = replace(usual, initial_share=None)
     for names in OF_DEPTH:  # together, or not at all
         if all(getattr(config, name) == getattr(usual, name) for name in names):
             left_out |= set(names)

@@ -81,8 +81,8 @@ class ModelConfig:
     )
     initial_share: float | None = option(
         0.1,
-        "Share of h(0) in each representation (update initial). What is recommended: 0.3 with up to four layers, 0.1 "
-        "with more.",
+        "Share of h(0) in each representation (update initial). What is recommended: 0.3 with up to four layers, or "
+        "0.5 where neighbours add little to a node's own features; 0.1 with more layers.",
         recommended=None,
         later=True,
     )

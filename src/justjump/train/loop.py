@@ -22,6 +22,7 @@ from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_n
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
+from justjump.train.neighbors import with_share
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
@@ -97,20 +98,22 @@ def fit(
         own |= {"split": split, "seed": seed, "output": output, "on_epoch": on_epoch, "progress": progress}
         return train_on_parts(graph, config, protocol, **own)
     graph = as_graph(graph, protocol)
-    config = config.suited(graph.task == "regression")
     check_learnable(graph, protocol)
     check_batches(graph, config, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)
     digest = data_hash(graph, split)
+    is_first = inputs is None
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
+    inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
+    with one_torch_thread():
+        config = with_share(config, graph, inputs, split).suited(graph.task == "regression")
     wanted = settings(config, protocol, seed, digest, preprocessing)
     folder = None if output is None else Path(output)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
-    if inputs is None:
+    if is_first:
         say_task(graph, protocol, "task=...")
-    inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
     if protocol.batch_size is not None:
         inputs = replace(inputs, by_layer=True)
     inputs = inputs.to(place)

@@ -1,0 +1,100 @@
+"""The share of h(0) that suits a graph: larger where neighbours surely add little to a node's own features."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from justjump.data import Graph, load
+from justjump.nn import ModelConfig
+from justjump.options import recommended
+from justjump.train import Protocol, fit, prepare
+from justjump.train.neighbors import gain_by_neighbors, with_share
+from justjump.train.start import default_split
+
+NODES, CLASSES = 3000, 3
+
+
+def graph_of(features: np.ndarray, pairs: np.ndarray, labels: np.ndarray) -> Graph:
+    x = torch.from_numpy(features.astype(np.float32))
+    return Graph.of(Data(x=x, edge_index=torch.from_numpy(pairs), y=torch.from_numpy(labels)))
+
+
+def made(noise: float, edges: str, sparse: bool = False) -> Graph:
+    """Nodes whose features show their class through noise, and whose edges lead to their class or to any node."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, CLASSES, NODES)
+    features = np.eye(CLASSES)[labels] + noise * rng.normal(size=(NODES, CLASSES))
+    if sparse:  # words: columns of zeros and a few ones
+        features = np.concatenate([features > 0.5, rng.random((NODES, 40)) < 0.05], axis=1)
+    source = np.repeat(np.arange(NODES), 3)
+    members = [np.flatnonzero(labels == one) for one in range(CLASSES)]
+    same = np.array([rng.choice(members[labels[node]]) for node in source])
+    target = same if edges == "within" else rng.integers(0, NODES, len(source))
+    pairs = np.stack([np.r_[source, target], np.r_[target, source]])
+    return graph_of(features, pairs, labels)
+
+
+def chosen(graph: Graph, **options: Any) -> float | None:
+    config = replace(recommended(ModelConfig), **options)
+    return with_share(config, graph, prepare(graph), default_split(graph, Protocol(), 0)).initial_share
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_random_neighbors_add_nothing_and_those_of_the_class_add_much(sparse: bool) -> None:
+    for edges, is_little in (("random", True), ("within", False)):
+        graph = made(0.6, edges, sparse)
+        gain, error = gain_by_neighbors(prepare(graph), default_split(graph, Protocol(), 0), CLASSES)
+        assert (gain < 0.02) == is_little
+        assert 0 <= error < 0.03
+        assert chosen(graph) == (0.5 if is_little else None)
+
+
+def test_neighbors_of_features_that_say_all_add_little() -> None:
+    assert chosen(made(0.1, "within")) == 0.5
+
+
+def test_what_was_chosen_stays_and_so_do_deep_networks_and_other_tasks() -> None:
+    graph = made(0.6, "random")
+    assert chosen(graph) == 0.5
+    assert chosen(graph, initial_share=0.2) == 0.2
+    assert chosen(graph, layers=5) is None
+    assert chosen(graph, update="none") is None
+    numbers = graph_of(np.asarray(graph.features), graph.edge_index, graph.labels + 0.5)
+    assert numbers.task == "regression"
+    assert chosen(numbers) is None
+
+
+def test_a_few_nodes_decide_nothing() -> None:
+    """Sure is who has seen many: on Cora's papers neighbours matter, and of ten nodes nobody knows."""
+    assert chosen(load("cora")) is None
+    rng = np.random.default_rng(0)
+    few = graph_of(rng.normal(size=(20, 2)), rng.integers(0, 20, (2, 40)), np.arange(20) % 2)
+    assert chosen(few) is None
+
+
+def test_fit_uses_it_and_a_run_remembers_it(tmp_path: Any) -> None:
+    graph = made(0.6, "random")
+    run = fit(graph, hidden=16, groups=1, heads=1, max_epochs=2, progress=False, output=tmp_path / "run")
+    assert run.model.config.initial_share == 0.5
+    again = fit(graph, hidden=16, groups=1, heads=1, max_epochs=2, progress=False, output=tmp_path / "run")
+    assert again.val_loss == run.val_loss
+    explicit = fit(graph, hidden=16, groups=1, heads=1, max_epochs=2, progress=False, initial_share=0.5)
+    assert explicit.val_loss == run.val_loss, "the choice draws no random numbers of the training"
+
+
+def test_it_does_not_depend_on_the_number_of_threads() -> None:
+    graph = made(0.6, "random", sparse=True)
+    found = []
+    for threads in (1, 2):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            run = fit(graph, hidden=16, groups=1, heads=1, max_epochs=2, progress=False)
+        finally:
+            torch.set_num_threads(before)
+        found.append((run.model.config.initial_share, run.val_loss))
+    assert found[0] == found[1]
