@@ -9,7 +9,7 @@ import pytest
 from command_line import justjump
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.reproduce import STORE_FILE, Setting
-from justjump.experiments.search import KEPT, ROUND, Search, search
+from justjump.experiments.search import CHANGED, KEPT, ROUND, Search, search
 from justjump.experiments.store import Store
 from justjump.experiments.sweep import rungs
 from justjump.train import Protocol
@@ -48,6 +48,27 @@ def test_the_best_of_a_round_go_on(tmp_path: Path) -> None:
     assert states.count("PRUNED") == ROUND - 1
     assert states.count("COMPLETE") == 1
     assert {one.candidate.config.model for _, one in race.found.values()} == {"dna", "gcn", "gat"}
+
+
+@pytest.mark.slow
+def test_later_trials_change_a_few_options_of_the_best(tmp_path: Path) -> None:
+    """And a search that is started again tries the same."""
+    (tmp_path / "graph").mkdir()
+    (tmp_path / "graph" / "nodes.csv").write_text("id,label,x\n" + "".join(f"{i},{i % 3},{i % 3}\n" for i in range(60)))
+    (tmp_path / "graph" / "edges.csv").write_text("source,target\n" + "".join(f"{i},{i // 2}\n" for i in range(60)))
+    found = []
+    for _ in range(2):
+        spec, setting = GraphSpec(path=str(tmp_path / "graph")), Setting(tmp_path, 1)
+        race = Search.start(spec, "gcn", 1, setting, Protocol(max_epochs=2), 0)
+        with Store(tmp_path / STORE_FILE) as store:
+            race.round(ROUND, store)
+            first = race.study.best_trial.params
+            race.round(ROUND, store)
+        found.append([trial.params for trial in race.study.trials])
+    assert found[0] == found[1]
+    later = found[0][ROUND:]
+    near = [sum(params.get(name) == value for name, value in first.items()) for params in later]
+    assert sum(same >= len(first) - CHANGED for same in near) >= 2 * ROUND // 3
 
 
 def test_rungs_and_rounds() -> None:

@@ -164,9 +164,9 @@ def sweep(
     splits, and the best five of these on all.
 
     A search takes a kind, or all. It begins with the recommended network and eight changes of it, and then varies
-    sizes, jumping knowledge, norms, residuals, dropout and the rates of training. Rounds of nine networks are compared
-    on one split; the best three go on to half of the splits, and the best of these to all. The same command goes on
-    where it was stopped.
+    sizes, jumping knowledge, norms, residuals, dropout and the rates of training; two networks in three change a few
+    options of the best one so far. Rounds of nine networks are compared on one split; the best three go on to half of
+    the splits, and the best of these to all. The same command goes on where it was stopped.
 
     Example: justjump sweep --dataset cora --model dna-g8 --grid small --splits 3
     """

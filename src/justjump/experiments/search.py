@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 # these on all. A round has one size whatever the number of workers is, so that they do not change what is tried.
 ROUND = 9
 KEPT = 3
+# Among so many options, draws at random seldom meet a good network: two trials in three change a few of the best one's.
+CHANGED = 3
 
 
 @dataclass
 class Search:
     """A search on one graph. The sampler is seeded and finished jobs are in the store: the same search goes on.
 
-    It begins with what is recommended, so that its choice is no worse on validation, and with eight changes of it.
+    It begins with what is recommended, so that its choice is no worse on validation, and with eight changes of it. Then
+    most trials change a few options of the best network so far.
 
     Attributes:
         found: what has been tried so far, with its results on as many splits as it got to
@@ -44,6 +48,7 @@ class Search:
     setting: Setting
     protocol: Protocol
     study: optuna.Study
+    seed: int
     found: dict[Candidate, tuple[int, Tried]] = field(default_factory=dict)
     stopped: bool = False
 
@@ -65,7 +70,7 @@ class Search:
         for points in zip(*(first_points(kind) for kind in kinds), strict=True):
             for point in points:
                 study.enqueue_trial(point)
-        return cls(spec, model, splits, setting, protocol, study)
+        return cls(spec, model, splits, setting, protocol, study, seed)
 
     @property
     def finalists(self) -> list[Tried]:
@@ -77,6 +82,7 @@ class Search:
         """Try some candidates on one split, and the better ones on more."""
         import optuna
 
+        self._enqueue_changes(size)
         asked = [self.study.ask() for _ in range(size)]
         racing = [(trial, propose(trial, self.model, self.protocol)) for trial in asked]
         for splits in rungs(self.splits):
@@ -105,6 +111,24 @@ class Search:
             self.study.tell(trial, self.found[candidate][1].val)
         if self.found:
             print(f"  best so far on validation: {best(self.finalists).val:.2f}", file=sys.stderr)
+
+    def _enqueue_changes(self, size: int) -> None:
+        """Two trials in three of a round after the first points: the best network, but for a few options.
+
+        The sampler proposes these. What is enqueued depends on the seed and on results alone, so a search that is
+        started again goes the same way.
+        """
+        import optuna
+
+        complete = [trial for trial in self.study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
+        if not complete or any(trial.state == optuna.trial.TrialState.WAITING for trial in self.study.trials):
+            return
+        leader = max(complete, key=lambda trial: trial.value or 0.0)
+        rng = random.Random(f"{self.seed} {len(self.study.trials)}")
+        names = sorted(set(leader.params) - {"model"})
+        for _ in range(2 * size // 3):
+            open_names = rng.sample(names, CHANGED)
+            self.study.enqueue_trial({name: x for name, x in leader.params.items() if name not in open_names})
 
     def _jobs(self, candidate: Candidate, splits: int) -> list[Job]:
         return [Job(self.spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]

@@ -42,7 +42,7 @@ FIRST: tuple[dict[str, Any], ...] = (
     {"hidden": 256, "groups": 1, "input_dropout": 0.2, "weight_decay": 1e-4},  # much data
     {"layers": 4, "weight_decay": 1e-3},  # far neighbours
     {"hidden": 256, "norm": "batch sum", "update": "skip", "input_dropout": 0.2, "weight_decay": 1e-4},
-    {"initial_share": 0.5},  # own features that say as much as those of neighbours
+    {"initial_share": 0.5, "weight_decay": 2e-4},  # own features that say as much as those of neighbours
     {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},  # little data
     {"layers": 3, "hidden": 256, "jump": "pool", "norm": "layer sum", "update": "none"},
     {"layers": 8},  # far neighbours
