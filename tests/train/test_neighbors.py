@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from justjump.data import Graph, load
+from justjump.data import Graph, Split, load
 from justjump.nn import ModelConfig
 from justjump.options import recommended
-from justjump.train import Protocol, fit, prepare
-from justjump.train.neighbors import gain_by_neighbors, with_share
+from justjump.train import Protocol, TrainingWarning, fit, prepare
+from justjump.train.neighbors import features_alone, gain_by_neighbors, with_share
 from justjump.train.start import default_split
 
 NODES, CLASSES = 3000, 3
@@ -39,15 +39,22 @@ def made(noise: float, edges: str, sparse: bool = False) -> Graph:
 
 
 def chosen(graph: Graph, **options: Any) -> float | None:
-    config = replace(recommended(ModelConfig), **options)
-    return with_share(config, graph, prepare(graph), default_split(graph, Protocol(), 0)).initial_share
+    config, inputs, split = replace(recommended(ModelConfig), **options), prepare(graph), first_split(graph)
+    return with_share(config, features_alone(graph, inputs, split), inputs, split).initial_share
+
+
+def first_split(graph: Graph) -> Split:
+    return default_split(graph, Protocol(), 0)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_random_neighbors_add_nothing_and_those_of_the_class_add_much(sparse: bool) -> None:
     for edges, is_little in (("random", True), ("within", False)):
         graph = made(0.6, edges, sparse)
-        gain, error = gain_by_neighbors(prepare(graph), default_split(graph, Protocol(), 0), CLASSES)
+        inputs, split = prepare(graph), first_split(graph)
+        own = features_alone(graph, inputs, split)
+        assert own is not None
+        gain, error = gain_by_neighbors(own, inputs, split)
         assert (gain < 0.02) == is_little
         assert 0 <= error < 0.03
         assert chosen(graph) == (0.5 if is_little else None)
@@ -84,6 +91,15 @@ def test_fit_uses_it_and_a_run_remembers_it(tmp_path: Any) -> None:
     assert again.val_loss == run.val_loss
     explicit = fit(graph, hidden=16, groups=1, heads=1, max_epochs=2, progress=False, initial_share=0.5)
     assert explicit.val_loss == run.val_loss, "the choice draws no random numbers of the training"
+
+
+def test_a_network_below_a_linear_model_of_the_features_says_so() -> None:
+    graph = made(0.3, "random")
+    sizes = {"hidden": 16, "groups": 1, "heads": 1, "progress": False}
+    with pytest.warns(TrainingWarning, match="a linear model of the features alone is right about 9"):
+        run = fit(graph, recommended(ModelConfig), max_epochs=1, **sizes)
+    assert any("a linear model" in note for note in run.notes)
+    assert not any("a linear model" in note for note in fit(graph, **sizes).notes)
 
 
 def test_it_does_not_depend_on_the_number_of_threads() -> None:

@@ -22,7 +22,7 @@ from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_n
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
-from justjump.train.neighbors import with_share
+from justjump.train.neighbors import features_alone, notes_on_features, with_share
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
@@ -106,8 +106,11 @@ def fit(
     is_first = inputs is None
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
+    copies = WEIGHT_COPIES if place.type == "cpu" else 1
+    check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     with one_torch_thread():
-        config = with_share(config, graph, inputs, split).suited(graph.task == "regression")
+        own = features_alone(graph, inputs, split)
+        config = with_share(config, own, inputs, split).suited(graph.task == "regression")
     wanted = settings(config, protocol, seed, digest, preprocessing)
     folder = None if output is None else Path(output)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
@@ -121,9 +124,6 @@ def fit(
     odd = notes_on_data(graph, split)
     for note in odd + notes_on_memory(graph, config, protocol, len(split.train)):
         warn(note, TrainingWarning)
-
-    copies = WEIGHT_COPIES if place.type == "cpu" else 1
-    check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
@@ -148,7 +148,9 @@ def fit(
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
-        found = evaluate(model, inputs, graph, split, objective, Remedies(config, protocol, state.progress.epoch))
+        remedies = Remedies(config, protocol, state.progress.epoch)
+        found = evaluate(model, inputs, graph, split, objective, remedies)
+        found["notes"] += tuple(notes_on_features(own, inputs, split, found["val_accuracy"] or 0.0, remedies))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     say_notes(found, odd, aloud=finished)
     done = state.progress

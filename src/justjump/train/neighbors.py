@@ -1,4 +1,4 @@
-"""How much neighbours add to a node's own features, found without training a network on the graph."""
+"""What a node's own features say, and how much its neighbours add, found by linear models."""
 
 from dataclasses import replace
 
@@ -12,34 +12,73 @@ from justjump.nn import ModelConfig
 from justjump.nn.config import FEW_LAYERS
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
+from justjump.train.remedies import Remedies
 
 LARGER_SHARE = 0.5
 LITTLE = 0.04  # of the validation nodes
+WORSE = 0.01  # of the validation nodes
 SURE = 4.0  # standard errors
-ENOUGH = 50_000_000  # probabilities of all nodes: more take too much memory
+ENOUGH = 50_000_000  # probabilities of all nodes, and weights: more take too much memory
 
 
-def with_share(config: ModelConfig, graph: Graph, inputs: Inputs, split: Split) -> ModelConfig:
-    """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little."""
+def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
+    """What a linear model of the training nodes says of each node by its features. ``[N, classes]``, probabilities
+
+    None where there are no classes of nodes to predict or to compare with, or where it would take much memory.
+    """
+    is_small = max(inputs.x.shape) * graph.num_classes <= ENOUGH
+    is_simple = graph.task == "multiclass" and graph.batch is None and is_small
+    if not (is_simple and len(split.train) and len(split.val)):
+        return None
+    train, x = torch.from_numpy(split.train), _comparable(inputs.x)
+    rows = x.take(train) if isinstance(x, SparseMatrix) else x[train]
+    return _linear(x, *_regression(rows, inputs.labels[train], graph.num_classes, steps=60)).softmax(1)
+
+
+def notes_on_features(
+    own: Tensor | None, inputs: Inputs, split: Split, accuracy: float, remedies: Remedies
+) -> list[str]:
+    """Whether the features alone say surely more about the validation nodes than the network does, in a sentence.
+
+    Args:
+        own: what :func:`features_alone` says
+        accuracy: that of the network
+    """
+    if own is None or remedies.favours_rare_classes:  # accuracy is not what training is for
+        return []
+    val = torch.from_numpy(split.val)
+    linear = (own[val].argmax(1) == inputs.labels[val].cpu()).float().mean().item()
+    error = (linear * (1 - linear) / len(val)) ** 0.5
+    if linear - accuracy <= max(WORSE, SURE * error):
+        return []
+    return [
+        f"a linear model of the features alone is right about {100 * linear:.1f} % of the validation nodes, and the "
+        f"network about {100 * accuracy:.1f} %: {remedies.for_features}"
+    ]
+
+
+def with_share(config: ModelConfig, own: Tensor | None, inputs: Inputs, split: Split) -> ModelConfig:
+    """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little.
+
+    Args:
+        own: what :func:`features_alone` says
+    """
     is_open = config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
-    is_simple = graph.task == "multiclass" and graph.batch is None and graph.num_nodes * graph.num_classes <= ENOUGH
-    if not (is_open and is_simple and len(split.val)):
+    if own is None or not is_open:
         return config
-    gain, error = gain_by_neighbors(inputs, split, graph.num_classes)
+    gain, error = gain_by_neighbors(own, inputs, split)
     return replace(config, initial_share=LARGER_SHARE) if gain + SURE * error < LITTLE else config
 
 
-def gain_by_neighbors(inputs: Inputs, split: Split, classes: int) -> tuple[float, float]:
+def gain_by_neighbors(own: Tensor, inputs: Inputs, split: Split) -> tuple[float, float]:
     """By how much neighbours raise the accuracy of a linear model on validation nodes, and its standard error.
 
-    A first linear model learns classes from the features of training nodes. A second one learns them from what the
-    first says of a node, of its neighbours and of theirs; it is trained on one half of the validation nodes, which the
-    first has not seen, and judges the other half. It is compared with one that has what is said of the node alone.
+    The model learns classes from what ``own`` says of a node, of its neighbours and of theirs. It is trained on one
+    half of the validation nodes, which ``own`` has not seen, and judges the other half. It is compared with one that
+    has what is said of the node alone.
     """
-    train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
-    x, labels = _comparable(inputs.x), inputs.labels[val]
-    rows = x.take(train) if isinstance(x, SparseMatrix) else x[train]
-    own = _linear(x, *_regression(rows, inputs.labels[train], classes, steps=60)).softmax(1)
+    val = torch.from_numpy(split.val)
+    labels, classes = inputs.labels[val], own.shape[1]
     mean = _mean_of_neighbors(inputs.adj)
     near = ops.spmm(mean, own)
     said = torch.cat([own, near, ops.spmm(mean, near)], dim=1)[val]

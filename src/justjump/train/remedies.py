@@ -23,6 +23,17 @@ class Remedies:
     epochs: int
 
     @property
+    def favours_rare_classes(self) -> bool:
+        """Whether training looks at more than how many nodes are right.
+
+        >>> Remedies(ModelConfig(), Protocol(pick="macro_f1"), 30).favours_rare_classes
+        True
+        """
+        return self.protocol.class_weight == "balanced" or not {self.protocol.watch, self.protocol.pick}.isdisjoint(
+            FAIR
+        )
+
+    @property
     def for_rare_classes(self) -> str:
         """If a network predicts the frequent classes alone.
 
@@ -46,6 +57,17 @@ class Remedies:
         return _one_of([*self._less_dropout, self._longer, *jump, rate])
 
     @property
+    def for_features(self) -> str:
+        """If a linear model of the features alone is better.
+
+        >>> Remedies(ModelConfig(), Protocol(), 30).for_features
+        "try update='initial', a lower attention_dropout than 0.8 or a longer patience than 10"
+        """
+        config = self.config
+        has_way = config.update in ("initial", "skip") or (config.jump == "concat" and config.jump_input)
+        return _one_of([*([] if has_way else ["update='initial'"]), *self._less_dropout, self._longer])
+
+    @property
     def _less_dropout(self) -> list[str]:
         names = ("input_dropout", "dropout") if self.config.model == "gcn" else ("attention_dropout", "dropout")
         rates = {name: getattr(self.config, name) or 0.0 for name in names}
@@ -62,4 +84,4 @@ class Remedies:
 
 def _one_of(options: list[str]) -> str:
     *first, last = options
-    return f"try {', '.join(first)} or {last}"
+    return f"try {', '.join(first)}{' or ' * bool(first)}{last}"
