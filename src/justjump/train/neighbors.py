@@ -48,7 +48,7 @@ def notes_on_features(
         return []
     val = torch.from_numpy(split.val)
     linear = (own[val].argmax(1) == inputs.labels[val].cpu()).float().mean().item()
-    error = (linear * (1 - linear) / len(val)) ** 0.5
+    error = (len(val) * linear * (1 - linear) + 1) ** 0.5 / len(val)  # as if one more node had differed
     if linear - accuracy <= max(WORSE, SURE * error):
         return []
     return [
@@ -64,7 +64,7 @@ def with_share(config: ModelConfig, own: Tensor | None, inputs: Inputs, split: S
         own: what :func:`features_alone` says
     """
     is_open = config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
-    if own is None or not is_open:
+    if own is None or not is_open or len(split.val) * LITTLE <= SURE:  # too few to be sure of anything
         return config
     gain, error = gain_by_neighbors(own, inputs, split)
     return replace(config, initial_share=LARGER_SHARE) if gain + SURE * error < LITTLE else config
