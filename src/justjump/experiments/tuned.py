@@ -15,12 +15,12 @@ Options = dict[str, Any]
 # By kind of layer and dataset: what differs from what is recommended.
 TUNED: dict[str, dict[str, Options]] = {
     "dna": {
-        "cora": {"layers": 4, "weight_decay": 0.001},
+        "cora": {"layers": 8},
         "citeseer": {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},
         "amazon_photo": {"layers": 3, "jump": "concat", "update": "none", "attention_dropout": 0.4},
     },
     "gcn": {
-        "cora": {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},
+        "cora": {"layers": 8, "identity": 0.5, "dropout": 0.6, "input_dropout": 0.0},
         "citeseer": {
             **{"layers": 6, "groups": 8, "jump": "concat", "update": "none", "identity": 0.0},
             **{"dropout": 0.4, "input_dropout": 0.6, "layer_dropout": 0.2},
@@ -29,7 +29,7 @@ TUNED: dict[str, dict[str, Options]] = {
         "amazon_photo": {},
     },
     "gat": {
-        "cora": {"layers": 6, "initial_share": 0.1, "identity": 0.5},
+        "cora": {"layers": 8, "attention_dropout": 0.0, "learning_rate": 0.017},
         "citeseer": {},
         "amazon_photo": {"layers": 3, "hidden": 256, "jump": "pool", "update": "none", "norm": "layer"},
     },
