@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -22,8 +23,10 @@ from justjump.train import Protocol
 
 
 def is_of(config: ModelConfig, result: dict[str, Any]) -> bool:
-    """Whether a result is of this network, whose dropout training may have chosen."""
-    return ModelConfig(**result["config"]).suited() == config.suited()
+    """Whether a result is of this network, whose dropout and share of h(0) training may have chosen."""
+    found = ModelConfig(**result["config"])
+    share = found.initial_share if config.initial_share is None else config.initial_share
+    return found.suited() == replace(config, initial_share=share).suited()
 
 
 def demo(splits: int, jobs: int) -> None:

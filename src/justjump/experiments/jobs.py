@@ -19,6 +19,7 @@ from justjump.train import Progress, Protocol, fit
 from justjump.train.errors import TrainingWarning
 from justjump.train.inputs import Inputs, prepare
 from justjump.train.memory import batch_bytes, run_bytes
+from justjump.train.neighbors import share_is_open
 from justjump.train.protocol import Scale
 from justjump.train.tensorboard import RunLog, run_folder
 
@@ -69,12 +70,14 @@ class Job:
         protocol = described(self.protocol)
         if self.protocol.scale == "auto" and self.spec.path and preprocessing(self.spec, "auto").changes:
             protocol["scale"] = "auto"  # results from before there was such a scale are others
-        return {
+        about = {
             "dataset": self.spec.name,
             "config": described(self.config),
             "protocol": protocol,
             "seed": self.seed,
         }
+        # So are results from before a graph chose its share of h(0).
+        return about | ({"share": "by neighbours"} if share_is_open(self.config) else {})
 
     @property
     def work(self) -> float:

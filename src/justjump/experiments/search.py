@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
@@ -115,8 +116,8 @@ class Search:
     def _enqueue_changes(self, size: int) -> None:
         """Two trials in three of a round after the first points: the best network, but for a few options.
 
-        The sampler proposes these. What is enqueued depends on the seed and on results alone, so a search that is
-        started again goes the same way.
+        These are drawn at random, each different from the best one's. What is enqueued depends on the seed and on
+        results alone, so a search that is started again goes the same way.
         """
         import optuna
 
@@ -127,11 +128,27 @@ class Search:
         rng = random.Random(f"{self.seed} {len(self.study.trials)}")
         names = sorted(set(leader.params) - {"model"})
         for _ in range(2 * size // 3):
-            open_names = rng.sample(names, CHANGED)
-            self.study.enqueue_trial({name: x for name, x in leader.params.items() if name not in open_names})
+            changes = {name: _another(leader, name, rng) for name in rng.sample(names, CHANGED)}
+            self.study.enqueue_trial(leader.params | changes)
 
     def _jobs(self, candidate: Candidate, splits: int) -> list[Job]:
         return [Job(self.spec, candidate.config, candidate.protocol, seed) for seed in range(splits)]
+
+
+def _another(trial: optuna.trial.FrozenTrial, name: str, rng: random.Random) -> Any:
+    """A value of an option that differs from the one that a trial has."""
+    import optuna
+
+    values = trial.distributions[name]
+    if isinstance(values, optuna.distributions.CategoricalDistribution):
+        return rng.choice([one for one in values.choices if one != trial.params[name]])
+    assert isinstance(values, optuna.distributions.FloatDistribution)
+    if values.step is not None:
+        steps = round((values.high - values.low) / values.step)
+        points = [round(values.low + number * values.step, 6) for number in range(steps + 1)]
+        return rng.choice([one for one in points if abs(one - trial.params[name]) > 1e-6])
+    low, high = math.log(values.low), math.log(values.high)
+    return math.exp(rng.uniform(low, high)) if values.log else rng.uniform(values.low, values.high)
 
 
 def search(

@@ -26,6 +26,7 @@ from justjump.train.device import checked_device
 from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
 from justjump.train.memory import notes_on_memory
+from justjump.train.neighbors import LARGER_SHARE, described_share, share_is_open
 from justjump.train.start import as_graph, check_learnable, default_split, say_features, say_task
 from justjump.train.tensorboard import check_log_folder
 
@@ -82,6 +83,12 @@ def conclude(
 ) -> None:
     """Print what came of several splits, and write it to the folder ``output``; exit if some are missing."""
     done = [result for result in results if result["finished"]]
+    larger = [str(one["seed"]) for one in done if one["config"]["initial_share"] == LARGER_SHARE]
+    if larger and share_is_open(config):
+        which = (
+            "" if len(larger) == len(done) else f" in {'splits' if len(larger) > 1 else 'split'} {', '.join(larger)}"
+        )
+        print(described_share(which), file=sys.stderr)
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:
         replace_text(output / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
@@ -113,6 +120,7 @@ def _report(
             {key: result[key] for key in ("seed", "epochs", "best_epoch", "seconds")}
             | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
             | {key: result[key] for key in ("measures", "confusion", "calibration", "notes")}
+            | {"initial_share": result["config"]["initial_share"]}  # training may have chosen it
             for result in results
         ],
     }

@@ -22,13 +22,20 @@ from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_n
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
-from justjump.train.neighbors import features_alone, notes_on_features, with_share
+from justjump.train.neighbors import (
+    LARGER_SHARE,
+    described_share,
+    features_alone,
+    notes_on_features,
+    share_is_open,
+    with_share,
+)
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
-from justjump.train.resume import finished_run
+from justjump.train.resume import finished_run, saved_share
 from justjump.train.run import Run, facts_of, settings
 from justjump.train.show import EpochBar
 from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
@@ -105,16 +112,23 @@ def fit(
     digest = data_hash(graph, split)
     is_first = inputs is None
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
+    folder = None if output is None else Path(output)
+    if folder is not None and share_is_open(config):
+        config = replace(config, initial_share=saved_share(folder))
+    config = config if share_is_open(config) else config.suited(graph.task == "regression")
+    wanted = settings(config, protocol, seed, digest, preprocessing)
+    if folder is not None and (run := finished_run(folder, wanted)) is not None:
+        return run
     inputs = inputs.with_labels(graph) if inputs else prepare(graph, preprocessing)
     copies = WEIGHT_COPIES if place.type == "cpu" else 1
     check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     with one_torch_thread():
-        own = features_alone(graph, inputs, split)
-        config = with_share(config, own, inputs, split).suited(graph.task == "regression")
-    wanted = settings(config, protocol, seed, digest, preprocessing)
-    folder = None if output is None else Path(output)
-    if folder is not None and (run := finished_run(folder, wanted)) is not None:
-        return run
+        linear = features_alone(graph, inputs, split)
+        if share_is_open(config):  # there is no run in the folder
+            config = with_share(config, linear, inputs, split).suited(graph.task == "regression")
+            wanted = settings(config, protocol, seed, digest, preprocessing)
+            if is_first and config.initial_share == LARGER_SHARE:
+                print(described_share(), file=sys.stderr)
     if is_first:
         say_task(graph, protocol, "task=...")
     if protocol.batch_size is not None:
@@ -150,7 +164,7 @@ def fit(
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
         remedies = Remedies(config, protocol, state.progress.epoch)
         found = evaluate(model, inputs, graph, split, objective, remedies)
-        found["notes"] += tuple(notes_on_features(own, inputs, split, found["val_accuracy"] or 0.0, remedies))
+        found["notes"] += tuple(notes_on_features(linear, inputs, split, found["val_accuracy"] or 0.0, remedies))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     say_notes(found, odd, aloud=finished)
     done = state.progress

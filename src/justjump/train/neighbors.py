@@ -1,6 +1,7 @@
 """What a node's own features say, and how much its neighbours add, found by linear models."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from justjump.train.remedies import Remedies
 LARGER_SHARE = 0.5
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
+MOST = 0.5  # of the nodes outside the most frequent class
 SURE = 4.0  # standard errors
 ENOUGH = 50_000_000  # probabilities of all nodes, and weights: more take too much memory
 
@@ -30,6 +32,7 @@ def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
     is_simple = graph.task == "multiclass" and graph.batch is None and is_small
     if not (is_simple and len(split.train) and len(split.val)):
         return None
+    inputs = inputs.to(torch.device("cpu"))
     train, x = torch.from_numpy(split.train), _comparable(inputs.x)
     rows = x.take(train) if isinstance(x, SparseMatrix) else x[train]
     return _linear(x, *_regression(rows, inputs.labels[train], graph.num_classes, steps=60)).softmax(1)
@@ -57,36 +60,79 @@ def notes_on_features(
     ]
 
 
+def share_is_open(config: ModelConfig) -> bool:
+    """Whether the graph may choose the share of h(0)."""
+    return config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
+
+
 def with_share(config: ModelConfig, own: Tensor | None, inputs: Inputs, split: Split) -> ModelConfig:
     """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little.
 
     Args:
         own: what :func:`features_alone` says
     """
-    is_open = config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
-    if own is None or not is_open or len(split.val) * LITTLE <= SURE:  # too few to be sure of anything
+    if own is None or not share_is_open(config) or len(split.val) * LITTLE <= SURE:  # too few to be sure of anything
         return config
-    gain, error = gain_by_neighbors(own, inputs, split)
-    return replace(config, initial_share=LARGER_SHARE) if gain + SURE * error < LITTLE else config
+    return replace(config, initial_share=LARGER_SHARE) if Gain.of(own, inputs, split).is_little else config
 
 
-def gain_by_neighbors(own: Tensor, inputs: Inputs, split: Split) -> tuple[float, float]:
-    """By how much neighbours raise the accuracy of a linear model on validation nodes, and its standard error.
+def described_share(which: str = "") -> str:
+    """A line for users whose network got a larger share than usual.
 
-    The model learns classes from what ``own`` says of a node, of its neighbours and of theirs. It is trained on one
-    half of the validation nodes, which ``own`` has not seen, and judges the other half. It is compared with one that
-    has what is said of the node alone.
+    >>> described_share(" in split 3")
+    "initial_share: 0.5 in split 3, since neighbours add little to a node's own features"
     """
-    val = torch.from_numpy(split.val)
-    labels, classes = inputs.labels[val], own.shape[1]
-    mean = _mean_of_neighbors(inputs.adj)
-    near = ops.spmm(mean, own)
-    said = torch.cat([own, near, ops.spmm(mean, near)], dim=1)[val]
-    difference = _is_right(said, labels, classes) - _is_right(said[:, :classes], labels, classes)
-    gain = difference.mean()
-    # As if one more node had differed: where none of a few does, that is no proof.
-    error = ((difference - gain).square().sum() + 1).sqrt() / len(val)
-    return gain.item(), error.item()
+    return f"initial_share: {LARGER_SHARE}{which}, since neighbours add little to a node's own features"
+
+
+class Gain(NamedTuple):
+    """What neighbours add to what a node's own features say, in shares of the validation nodes.
+
+    Attributes:
+        accuracy: by how much neighbours raise the accuracy of a linear model
+        error: the standard error of that
+        by_class: by how much they raise the mean over the classes of the share of their nodes that is right
+        own: of the nodes outside the most frequent class, how many more are right by the features alone than would be
+            by always saying that class
+    """
+
+    accuracy: float
+    error: float
+    by_class: float
+    own: float
+
+    @property
+    def is_little(self) -> bool:
+        """Surely little, for rare classes too, and beside features that say most.
+
+        Where the features say less to a linear model, neighbours may add what it does not see.
+        """
+        is_surely_little = self.accuracy + SURE * self.error < LITTLE
+        return is_surely_little and self.by_class < LITTLE and self.own > MOST
+
+    @classmethod
+    def of(cls, own: Tensor, inputs: Inputs, split: Split) -> "Gain":
+        """Measured by linear models of what :func:`features_alone` says of a node, of its neighbours and of theirs.
+
+        They are trained on one half of the validation nodes, which that model has not seen, and judge the other half.
+        They are compared with models of what is said of the node alone.
+        """
+        inputs = inputs.to(torch.device("cpu"))
+        val = torch.from_numpy(split.val)
+        labels, classes = inputs.labels[val], own.shape[1]
+        mean = _mean_of_neighbors(inputs.adj)
+        near = ops.spmm(mean, own)
+        said = torch.cat([own[val], near[val], ops.spmm(mean, near)[val]], dim=1)
+        alone = _is_right(said[:, :classes], labels, classes)
+        difference = _is_right(said, labels, classes) - alone
+        count = torch.bincount(labels, minlength=classes)
+        by_class = torch.zeros(classes).index_add_(0, labels, difference)[count > 0] / count[count > 0]
+        others = len(val) - int(count.max())
+        accuracy = difference.mean()
+        # As if one more node had differed: where none of a few does, that is no proof.
+        error = ((difference - accuracy).square().sum() + 1).sqrt() / len(val)
+        more = (alone.sum().item() - int(count.max())) / max(others, 1)
+        return cls(accuracy.item(), error.item(), by_class.mean().item(), more)
 
 
 def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:

@@ -64,8 +64,10 @@ class Remedies:
         "try update='initial', a lower attention_dropout than 0.8 or a longer patience than 10"
         """
         config = self.config
-        has_way = config.update in ("initial", "skip") or (config.jump == "concat" and config.jump_input)
-        return _one_of([*([] if has_way else ["update='initial'"]), *self._less_dropout, self._longer])
+        way = ["update='initial'"] * (config.update != "skip" and not (config.jump == "concat" and config.jump_input))
+        if config.update == "initial":
+            way = ["initial_share=0.5"] * ((config.initial_share or 0.0) < 0.5)
+        return _one_of([*way, *self._less_dropout, self._longer])
 
     @property
     def _less_dropout(self) -> list[str]:

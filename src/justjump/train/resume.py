@@ -31,3 +31,11 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
         tidy(folder, values)
         remove_state(folder)
     return run
+
+
+def saved_share(folder: Path) -> float | None:
+    """The share of h(0) of the run in a folder, if there is one: what was chosen for it is not chosen again."""
+    if not (folder / RUN_FILE).exists():
+        return None
+    share: float | None = saved_settings(read_values(folder))["config"]["initial_share"]
+    return share
