@@ -1,8 +1,8 @@
 """Do the sentences of the paper's Figures 2 and 3 hold? The tables and pictures of results/figures.md.
 
 Trains DNA and GCN JK-Pool with five layers on ten splits of Cora, and measures how much influence comes from each
-distance, and what the last layer of DNA attends to. They are trained by the reading of the paper's protocol that fits
-its figures best. Runs are kept in a folder, and the same command goes on where it was stopped:
+distance, and what the last layer of DNA attends to. They are trained by a reading of the paper's protocol, by default
+the one that fits its figures best. Runs are kept in a folder, and the same command goes on where it was stopped:
 
     python scripts/figures_study.py --runs figures --nodes 300
 """
@@ -21,7 +21,7 @@ from justjump.analysis.figures import attention_figure, reach_figure
 from justjump.analysis.jacobian import influences
 from justjump.analysis.receptive_field import ReceptiveFields
 from justjump.data import Graph, load
-from justjump.experiments.readings import DEFAULT, find_reading
+from justjump.experiments.readings import DEFAULT, READINGS, Reading
 from justjump.nn import ModelConfig
 from justjump.train import Inputs, Run, fit, prepare
 
@@ -91,6 +91,7 @@ def print_attention(shares: list[tuple[np.ndarray, np.ndarray]], layers: int) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the trained networks")
+    parser.add_argument("--reading", default=DEFAULT, choices=list(READINGS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--nodes", type=int, default=300, help="number of test nodes of each split to look at")
     parser.add_argument("--pictures", type=Path, help="folder for the pictures")
@@ -102,7 +103,7 @@ def main() -> None:
     shares, accuracy = [], {name: [] for name in NETWORKS}  # type: ignore[var-annotated]
     runs: dict[str, Run] = {}
     for seed in range(options.splits):
-        runs = {name: trained(cora, name, seed, options.runs) for name in NETWORKS}
+        runs = {name: trained(cora, name, seed, options.runs, READINGS[options.reading]) for name in NETWORKS}
         test = np.asarray(runs["DNA"].split.test)  # type: ignore[union-attr]
         some = np.random.default_rng(seed).permutation(test)[: options.nodes]
         right = {name: run.predict(cora).classes[test] == cora.labels[test] for name, run in runs.items()}
@@ -125,8 +126,8 @@ def main() -> None:
         draw(runs["DNA"], inputs, everywhere, options.pictures)
 
 
-def trained(graph: Graph, name: str, seed: int, folder: Path) -> Run:
-    reading, config = find_reading(DEFAULT), NETWORKS[name]
+def trained(graph: Graph, name: str, seed: int, folder: Path, reading: Reading) -> Run:
+    config = NETWORKS[name]
     output = folder / name.replace(" ", "-") / str(seed)
     protocol = reading.training(config.model)
     return fit(graph, reading.network(config), protocol, seed=seed, output=output, progress=False)
