@@ -19,6 +19,7 @@ def test_the_command_that_trains_a_network_names_every_option_that_differs() -> 
         "--learning-rate 0.01 --splits 3 "
         "--output runs/my-graph-gat-pool-3-128-16-8-jump_input-False-update-initial-dropout-auto"
         "-input_dropout-auto-attention_dropout-0.2-initial_share-auto-identity-auto-learning_rate-0.01-patience-50-decay_nodes-2000"
+        "-self_training-auto"
     )
     of_the_paper = train_command(graph, ModelConfig("gcn", layers=1), Protocol(), 3)
     named = "--model gcn --layers 1 --update none --dropout 0.5 --input-dropout 0.5 --patience 10 --decay-nodes 0"

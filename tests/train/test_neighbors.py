@@ -40,8 +40,12 @@ def made(noise: float, edges: str, sparse: bool = False) -> Graph:
 
 
 def chosen(graph: Graph, **options: Any) -> float | None:
-    config, inputs, split = replace(recommended(ModelConfig), **options), prepare(graph), first_split(graph)
-    return with_share(config, features_alone(graph, inputs, split), inputs, split).initial_share
+    return with_share(replace(recommended(ModelConfig), **options), gain_of(graph)).initial_share
+
+
+def gain_of(graph: Graph) -> Gain | None:
+    inputs, split = prepare(graph), first_split(graph)
+    return Gain.of(features_alone(graph, inputs, split), inputs, split)
 
 
 def first_split(graph: Graph) -> Split:
@@ -52,10 +56,8 @@ def first_split(graph: Graph) -> Split:
 def test_random_neighbors_add_nothing_and_those_of_the_class_add_much(sparse: bool) -> None:
     for edges, is_little in (("random", True), ("within", False)):
         graph = made(0.6, edges, sparse)
-        inputs, split = prepare(graph), first_split(graph)
-        own = features_alone(graph, inputs, split)
-        assert own is not None
-        gain = Gain.of(own, inputs, split)
+        gain = gain_of(graph)
+        assert gain is not None
         assert (gain.accuracy < 0.02) == is_little
         assert 0 <= gain.error < 0.03
         assert gain.is_little == is_little
@@ -80,10 +82,8 @@ def test_a_rare_class_that_its_neighbors_show_counts() -> None:
     target = np.where(labels[source] == 2, rng.choice(rare, len(source)), rng.permutation(source))
     target = np.where((labels[source] != 2) & (labels[target] == 2), source, target)
     graph = graph_of(features, np.stack([np.r_[source, target], np.r_[target, source]]), labels)
-    inputs, split = prepare(graph), first_split(graph)
-    own = features_alone(graph, inputs, split)
-    assert own is not None
-    gain = Gain.of(own, inputs, split)
+    gain = gain_of(graph)
+    assert gain is not None
     assert gain.accuracy + 4 * gain.error < 0.04 < gain.by_class
     assert chosen(graph) is None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from justjump.data.labels import Task
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.jobs import Job
 from justjump.experiments.reproduce import KINDS, STORE_FILE, Setting
@@ -50,6 +51,7 @@ class Search:
     protocol: Protocol
     study: optuna.Study
     seed: int
+    task: Task
     found: dict[Candidate, tuple[int, Tried]] = field(default_factory=dict)
     stopped: bool = False
 
@@ -66,12 +68,12 @@ class Search:
             raise ValueError("--shard is for a grid: a search decides what to try next from all results so far")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        as_graph(spec.load(), protocol)  # an error in the graph shows before anything runs
+        task = as_graph(spec.load(), protocol).task  # an error in the graph shows before anything runs
         kinds = KINDS if model == "all" else (model,)
         for points in zip(*(first_points(kind) for kind in kinds), strict=True):
             for point in points:
                 study.enqueue_trial(point)
-        return cls(spec, model, splits, setting, protocol, study, seed)
+        return cls(spec, model, splits, setting, protocol, study, seed, task)
 
     @property
     def finalists(self) -> list[Tried]:
@@ -85,7 +87,7 @@ class Search:
 
         self._enqueue_changes(size)
         asked = [self.study.ask() for _ in range(size)]
-        racing = [(trial, propose(trial, self.model, self.protocol)) for trial in asked]
+        racing = [(trial, propose(trial, self.model, self.protocol, self.task)) for trial in asked]
         for splits in rungs(self.splits):
             jobs = {one: self._jobs(one, splits) for _, one in racing}
             words = f"{count(len(jobs), 'network')} on {count(splits, 'split')}"

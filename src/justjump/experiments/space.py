@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from justjump.data.labels import Task
 from justjump.experiments.reproduce import KINDS
 from justjump.experiments.sweep import Candidate
 from justjump.nn import ModelConfig
@@ -22,6 +23,7 @@ JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
 SHARES = (None, 0.1, 0.3, 0.5)  # None is what suits the depth and the graph
 DROPOUTS = (None, 0.2, 0.4, 0.6, 0.8)  # None is what suits the task, or the features
+TAUGHT = (None, 0.0, 0.3, 1.0, 3.0)  # None is what suits the graph
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
 # What a search may choose, but for the norm, which stands for two options.
@@ -31,7 +33,7 @@ SEARCHED = (
 )
 # Not which epoch is kept: the best validation accuracy of many epochs is higher than that of the epoch with the lowest
 # loss, on the validation nodes alone. A search that compares the two would always choose the former.
-SEARCHED_IN_TRAINING = ("learning_rate", "weight_decay")
+SEARCHED_IN_TRAINING = ("learning_rate", "weight_decay", "self_training")
 
 
 # What a search tries first: the recommended network, and changes of it that are the best on some kind of graph. Among
@@ -61,11 +63,12 @@ def first_points(kind: str) -> list[dict[str, Any]]:
     return [base | change for change in FIRST]
 
 
-def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
+def propose(trial: optuna.Trial, model: str, protocol: Protocol, task: Task = "multiclass") -> Candidate:
     """One point of the space; what is not in it stays as ``protocol`` has it.
 
     Args:
         model: a kind of layer, or ``all``
+        task: what the labels are; a network teaches itself classes alone
     """
 
     def choice(name: str, values: tuple[Any, ...]) -> Any:
@@ -102,9 +105,11 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol) -> Candidate:
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
         start=choice("start", ("paper", "scaled")) if kind == "dna" else "paper",
     )
+    is_taught = task == "multiclass" and protocol.batch_size is None
     training = replace(
         protocol,
         learning_rate=rate("learning_rate", 1e-3, 2e-2),
         weight_decay=rate("weight_decay", 1e-5, 1e-2),
+        self_training=choice("self_training", TAUGHT) if is_taught else protocol.self_training,
     )
     return Candidate(f"{kind}-search", config, training)

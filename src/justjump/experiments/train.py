@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,13 @@ from justjump.train.device import checked_device
 from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
 from justjump.train.memory import notes_on_memory
-from justjump.train.neighbors import LARGER_SHARE, described_share, share_is_open
+from justjump.train.neighbors import (
+    LARGER_SHARE,
+    described_self_training,
+    described_share,
+    self_training_is_open,
+    share_is_open,
+)
 from justjump.train.start import as_graph, check_learnable, default_split, say_features, say_task
 from justjump.train.tensorboard import check_log_folder
 
@@ -83,12 +89,10 @@ def conclude(
 ) -> None:
     """Print what came of several splits, and write it to the folder ``output``; exit if some are missing."""
     done = [result for result in results if result["finished"]]
-    larger = [str(one["seed"]) for one in done if one["config"]["initial_share"] == LARGER_SHARE]
-    if larger and share_is_open(config):
-        which = (
-            "" if len(larger) == len(done) else f" in {'splits' if len(larger) > 1 else 'split'} {', '.join(larger)}"
-        )
-        print(described_share(which), file=sys.stderr)
+    if share_is_open(config):
+        _say_where(described_share, done, [one["config"]["initial_share"] == LARGER_SHARE for one in done])
+    if self_training_is_open(protocol):
+        _say_where(described_self_training, done, [one["protocol"]["self_training"] > 0 for one in done])
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:
         replace_text(output / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
@@ -100,6 +104,14 @@ def conclude(
         what_is_left = f"the same command goes on from {output}" if output else "nothing was saved (no --output)"
         print(f"stopped after {len(done)} of {count(splits, 'split')}: {what_is_left}", file=sys.stderr)
         sys.exit(130)
+
+
+def _say_where(described: Callable[[str], str], results: Sequence[dict[str, Any]], is_so: Sequence[bool]) -> None:
+    """What training has chosen, and in which splits, if not in all."""
+    seeds = [str(one["seed"]) for one, chosen in zip(results, is_so, strict=True) if chosen]
+    if seeds:
+        some = f" in {'splits' if len(seeds) > 1 else 'split'} {', '.join(seeds)}"
+        print(described("" if len(seeds) == len(results) else some), file=sys.stderr)
 
 
 def _report(
@@ -120,7 +132,9 @@ def _report(
             {key: result[key] for key in ("seed", "epochs", "best_epoch", "seconds")}
             | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
             | {key: result[key] for key in ("measures", "confusion", "calibration", "notes")}
-            | {"initial_share": result["config"]["initial_share"]}  # training may have chosen it
+            # Training may have chosen them.
+            | {"initial_share": result["config"]["initial_share"]}
+            | {"self_training": result["protocol"]["self_training"]}
             for result in results
         ],
     }

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from justjump.data import Split
 from justjump.train.batches import make_batches, train_on_batches
@@ -18,6 +18,7 @@ from justjump.train.optimizer import set_rates
 from justjump.train.part import Part
 from justjump.train.process import ctrl_c_waits
 from justjump.train.protocol import Protocol
+from justjump.train.self_training import SelfTraining
 from justjump.train.stopping import is_done, record
 
 SAVE_EVERY_SECONDS = 10.0  # an epoch of a small graph may take less time than its checkpoint
@@ -27,6 +28,11 @@ def make_steps(
     state: State, inputs: Inputs, split: Split, protocol: Protocol, objective: Objective, seed: int
 ) -> tuple[Callable[[], float], Callable[[], tuple[float, Values]]]:
     """An epoch of training, which gives its loss, and a look at the validation nodes: their loss and measures."""
+    if protocol.self_training:
+        own = SelfTraining(state, inputs, split, protocol, objective)
+        chosen = torch.from_numpy(split.val).to(inputs.labels.device)
+        labels, says = inputs.labels[chosen], own.says(chosen)
+        return own.step, lambda: judge(says(), labels, objective, protocol.measures)
     train, val = (Part.of(inputs, rows) for rows in (split.train, split.val))
     batches = make_batches(inputs, split.train, protocol, state.model.config.layers, seed)
 
@@ -105,14 +111,18 @@ def validate(
 ) -> tuple[float, Values]:
     """The loss, and the values of the task's score and of other measures."""
     model.eval()
-    output = part.output(model, inputs)
-    loss = objective.loss(output, part.labels).item()
+    return judge(part.output(model, inputs), part.labels, objective, others)
+
+
+def judge(output: Tensor, labels: Tensor, objective: Objective, others: tuple[str, ...]) -> tuple[float, Values]:
+    """The loss of some outputs, and the values of the task's score and of other measures."""
+    loss = objective.loss(output, labels).item()
     score = SCORE[objective.task]
     if score == "accuracy" and set(others) <= {"accuracy"}:  # every epoch of every run comes here: no numpy
-        return loss, {"accuracy": (output.argmax(1) == part.labels).double().mean().item()}
+        return loss, {"accuracy": (output.argmax(1) == labels).double().mean().item()}
     predicted = objective.predictions(output).cpu().numpy()
     return loss, measure(
-        objective.task, part.labels.cpu().numpy(), predicted, only=(score, *(one for one in others if one != score))
+        objective.task, labels.cpu().numpy(), predicted, only=(score, *(one for one in others if one != score))
     )
 
 

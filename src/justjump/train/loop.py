@@ -24,10 +24,14 @@ from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
 from justjump.train.neighbors import (
     LARGER_SHARE,
+    Gain,
+    described_self_training,
     described_share,
     features_alone,
     notes_on_features,
+    self_training_is_open,
     share_is_open,
+    with_self_training,
     with_share,
 )
 from justjump.train.objective import Objective
@@ -35,8 +39,9 @@ from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
-from justjump.train.resume import finished_run, saved_share
+from justjump.train.resume import finished_run, saved_choices
 from justjump.train.run import Run, facts_of, settings
+from justjump.train.self_training import check_self_training
 from justjump.train.show import EpochBar
 from justjump.train.start import as_graph, check_learnable, default_split, preprocessing_of, say_task
 from justjump.train.stopping import is_stuck
@@ -113,9 +118,12 @@ def fit(
     is_first = inputs is None
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     folder = None if output is None else Path(output)
-    if folder is not None and share_is_open(config):
-        config = replace(config, initial_share=saved_share(folder))
+    if folder is not None and (known := saved_choices(folder)) is not None:
+        config = replace(config, initial_share=known[0]) if share_is_open(config) else config
+        protocol = replace(protocol, self_training=known[1]) if self_training_is_open(protocol) else protocol
     config = config if share_is_open(config) else config.suited(graph.task == "regression")
+    protocol = protocol if self_training_is_open(protocol) else with_self_training(protocol)
+    check_self_training(graph, protocol)
     wanted = settings(config, protocol, seed, digest, preprocessing)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
@@ -124,11 +132,16 @@ def fit(
     check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     with one_torch_thread():
         linear = features_alone(graph, inputs, split)
-        if share_is_open(config):  # there is no run in the folder
-            config = with_share(config, linear, inputs, split).suited(graph.task == "regression")
+        choices = share_is_open(config), self_training_is_open(protocol)
+        if any(choices):  # there is no run in the folder
+            gain = Gain.of(linear, inputs, split)
+            config = with_share(config, gain).suited(graph.task == "regression")
+            protocol = with_self_training(protocol, gain)
             wanted = settings(config, protocol, seed, digest, preprocessing)
-            if is_first and config.initial_share == LARGER_SHARE:
+            if is_first and choices[0] and config.initial_share == LARGER_SHARE:
                 print(described_share(), file=sys.stderr)
+            if is_first and choices[1] and protocol.self_training:
+                print(described_self_training(), file=sys.stderr)
     if is_first:
         say_task(graph, protocol, "task=...")
     if protocol.batch_size is not None:

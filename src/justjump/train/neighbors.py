@@ -13,9 +13,11 @@ from justjump.nn import ModelConfig
 from justjump.nn.config import FEW_LAYERS
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
-from justjump.train.remedies import Remedies
+from justjump.train.protocol import Protocol
+from justjump.train.remedies import Remedies, favours_rare_classes
 
 LARGER_SHARE = 0.5
+TAUGHT = 3.0  # the weight of self-training
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
 MOST = 0.5  # of the nodes outside the most frequent class
@@ -47,7 +49,7 @@ def notes_on_features(
         own: what :func:`features_alone` says
         accuracy: that of the network
     """
-    if own is None or remedies.favours_rare_classes:  # accuracy is not what training is for
+    if own is None or favours_rare_classes(remedies.protocol):  # accuracy is not what training is for
         return []
     val = torch.from_numpy(split.val)
     linear = (own[val].argmax(1) == inputs.labels[val].cpu()).float().mean().item()
@@ -65,15 +67,27 @@ def share_is_open(config: ModelConfig) -> bool:
     return config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
 
 
-def with_share(config: ModelConfig, own: Tensor | None, inputs: Inputs, split: Split) -> ModelConfig:
-    """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little.
+def with_share(config: ModelConfig, gain: "Gain | None") -> ModelConfig:
+    """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little."""
+    is_larger = share_is_open(config) and gain is not None and gain.is_little
+    return replace(config, initial_share=LARGER_SHARE) if is_larger else config
 
-    Args:
-        own: what :func:`features_alone` says
+
+def self_training_is_open(protocol: Protocol) -> bool:
+    """Whether the weight of self-training is to be found from the graph.
+
+    It is not for mini-batches, nor where training is for rare classes: what is said most often is said more surely.
     """
-    if own is None or not share_is_open(config) or len(split.val) * LITTLE <= SURE:  # too few to be sure of anything
-        return config
-    return replace(config, initial_share=LARGER_SHARE) if Gain.of(own, inputs, split).is_little else config
+    is_plain = protocol.batch_size is None and not favours_rare_classes(protocol)
+    return protocol.self_training is None and is_plain
+
+
+def with_self_training(protocol: Protocol, gain: "Gain | None" = None) -> Protocol:
+    """The same training, with self-training where none was chosen and neighbours add nothing."""
+    if protocol.self_training is not None:
+        return protocol
+    is_taught = self_training_is_open(protocol) and gain is not None and gain.is_nothing
+    return replace(protocol, self_training=TAUGHT if is_taught else 0.0)
 
 
 def described_share(which: str = "") -> str:
@@ -83,6 +97,15 @@ def described_share(which: str = "") -> str:
     "initial_share: 0.5 in split 3, since neighbours add little to a node's own features"
     """
     return f"initial_share: {LARGER_SHARE}{which}, since neighbours add little to a node's own features"
+
+
+def described_self_training(which: str = "") -> str:
+    """A line for users whose network teaches itself.
+
+    >>> described_self_training(" in split 3")
+    "self_training: 3 in split 3, since neighbours add nothing to a node's own features"
+    """
+    return f"self_training: {TAUGHT:g}{which}, since neighbours add nothing to a node's own features"
 
 
 class Gain(NamedTuple):
@@ -102,6 +125,11 @@ class Gain(NamedTuple):
     own: float
 
     @property
+    def is_nothing(self) -> bool:
+        """Surely little, and not even that on the nodes that were looked at."""
+        return self.is_little and self.accuracy <= 0
+
+    @property
     def is_little(self) -> bool:
         """Surely little, for rare classes too, and beside features that say most.
 
@@ -111,12 +139,15 @@ class Gain(NamedTuple):
         return is_surely_little and self.by_class < LITTLE and self.own > MOST
 
     @classmethod
-    def of(cls, own: Tensor, inputs: Inputs, split: Split) -> "Gain":
+    def of(cls, own: Tensor | None, inputs: Inputs, split: Split) -> "Gain | None":
         """Measured by linear models of what :func:`features_alone` says of a node, of its neighbours and of theirs.
 
         They are trained on one half of the validation nodes, which that model has not seen, and judge the other half.
-        They are compared with models of what is said of the node alone.
+        They are compared with models of what is said of the node alone. None where that model says nothing, or where
+        the validation nodes are too few to be sure of anything.
         """
+        if own is None or len(split.val) * LITTLE <= SURE:
+            return None
         inputs = inputs.to(torch.device("cpu"))
         val = torch.from_numpy(split.val)
         labels, classes = inputs.labels[val], own.shape[1]

@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF009 - an option is a field, not a value
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -101,6 +102,13 @@ class Protocol:
         recommended=2000,
         later=True,
     )
+    self_training: float | None = option(
+        0.0,
+        "Weight of a second loss, in which the network learns what it says itself, more surely, of nodes that are not "
+        "for training. What is recommended: 3 where neighbours add nothing to a node's own features, else 0.",
+        recommended=None,
+        later=True,
+    )
     average: float = option(
         0.0,
         "Share that the average of the weights keeps in each epoch, such as 0.95; validation and the trained network "
@@ -144,6 +152,13 @@ class Protocol:
             )
         if self.input_weight_decay is not None and not self.input_weight_decay >= 0:
             raise ValueError(f"input_weight_decay={self.input_weight_decay} must not be negative")
+        if self.self_training is not None and not 0 <= self.self_training < math.inf:
+            raise ValueError(f"self_training={self.self_training} must be 0 or a positive number, such as 3")
+        if self.self_training and self.batch_size is not None:
+            raise ValueError(
+                f"self_training={self.self_training:g} looks at all nodes in each step: leave out "
+                f"batch_size={self.batch_size}"
+            )
         if not 0 <= self.average < 1:
             raise ValueError(f"average={self.average} is not in [0, 1): choose 0 to switch it off")
 

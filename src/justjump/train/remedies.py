@@ -9,6 +9,15 @@ from justjump.train.protocol import Protocol
 FAIR = ("balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
 
 
+def favours_rare_classes(protocol: Protocol) -> bool:
+    """Whether training looks at more than how many nodes are right.
+
+    >>> favours_rare_classes(Protocol(pick="macro_f1"))
+    True
+    """
+    return protocol.class_weight == "balanced" or not {protocol.watch, protocol.pick}.isdisjoint(FAIR)
+
+
 @dataclass(frozen=True)
 class Remedies:
     """Advice that fits a run: no option is named with the value that it has already.
@@ -21,17 +30,6 @@ class Remedies:
     config: ModelConfig
     protocol: Protocol
     epochs: int
-
-    @property
-    def favours_rare_classes(self) -> bool:
-        """Whether training looks at more than how many nodes are right.
-
-        >>> Remedies(ModelConfig(), Protocol(pick="macro_f1"), 30).favours_rare_classes
-        True
-        """
-        return self.protocol.class_weight == "balanced" or not {self.protocol.watch, self.protocol.pick}.isdisjoint(
-            FAIR
-        )
 
     @property
     def for_rare_classes(self) -> str:
@@ -61,13 +59,14 @@ class Remedies:
         """If a linear model of the features alone is better.
 
         >>> Remedies(ModelConfig(), Protocol(), 30).for_features
-        "try update='initial', a lower attention_dropout than 0.8 or a longer patience than 10"
+        "try update='initial', self_training=3, a lower attention_dropout than 0.8 or a longer patience than 10"
         """
         config = self.config
         way = ["update='initial'"] * (config.update != "skip" and not (config.jump == "concat" and config.jump_input))
         if config.update == "initial":
             way = ["initial_share=0.5"] * ((config.initial_share or 0.0) < 0.5)
-        return _one_of([*way, *self._less_dropout, self._longer])
+        taught = [] if self.protocol.self_training or self.protocol.batch_size else ["self_training=3"]
+        return _one_of([*way, *taught, *self._less_dropout, self._longer])
 
     @property
     def _less_dropout(self) -> list[str]:

@@ -33,9 +33,12 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
     return run
 
 
-def saved_share(folder: Path) -> float | None:
-    """The share of h(0) of the run in a folder, if there is one: what was chosen for it is not chosen again."""
+def saved_choices(folder: Path) -> tuple[float, float] | None:
+    """The share of h(0) and the weight of self-training of the run in a folder, if there is one.
+
+    What was chosen for it is not chosen again.
+    """
     if not (folder / RUN_FILE).exists():
         return None
-    share: float | None = saved_settings(read_values(folder))["config"]["initial_share"]
-    return share
+    found = saved_settings(read_values(folder))
+    return found["config"]["initial_share"], found["protocol"]["self_training"]
