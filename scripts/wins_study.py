@@ -3,9 +3,9 @@
     python scripts/wins_study.py cora citeseer wordnet.npz made --runs study --csv results/wins.csv
 
 A graph is the name of one of the paper's datasets, or a file or folder that justjump reads; `made` stands for six
-graphs that are made here, on most of which neighbours mislead. With `--models paper-start paper-update ...`, the
-recommended network has the paper's value of one option. Runs are kept in a folder, and the same command goes on
-where it was stopped.
+graphs that are made here, on most of which neighbours mislead, and "random edges" is one of them. With
+`--models paper-start paper-update ...`, the recommended network has the paper's value of one option. Runs are kept in
+a folder, and the same command goes on where it was stopped.
 
 The tuned networks are those of justjump.experiments.tuned. With several models, the last table has the difference of
 each to the first one, split by split, with its standard error.
@@ -105,8 +105,8 @@ MADE = {
 
 def find(names: list[str]) -> Iterator[Graph]:
     for name in names:
-        if name == "made":
-            yield from (made.graph(title) for title, made in MADE.items())
+        if name == "made" or name in MADE:
+            yield from (made.graph(title) for title, made in MADE.items() if name in ("made", title))
         else:
             yield load(name) if name in NAMES else read_graph(name)
 
