@@ -139,7 +139,9 @@ def test_training_chooses_it_where_neighbors_add_nothing(
 def test_what_was_chosen_stays() -> None:
     nothing = Gain(accuracy=-0.01, error=0.005, by_class=0.0, own=0.9)
     little = nothing._replace(accuracy=0.01)
+    by_chance = nothing._replace(accuracy=0.004)
     assert with_self_training(recommended(Protocol), nothing).self_training == TAUGHT
+    assert with_self_training(recommended(Protocol), by_chance).self_training == TAUGHT
     assert with_self_training(recommended(Protocol), little).self_training == 0
     assert with_self_training(recommended(Protocol), nothing._replace(own=0.1)).self_training == 0
     assert with_self_training(recommended(Protocol)).self_training == 0

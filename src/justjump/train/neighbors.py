@@ -126,8 +126,8 @@ class Gain(NamedTuple):
 
     @property
     def is_nothing(self) -> bool:
-        """Surely little, and not even that on the nodes that were looked at."""
-        return self.is_little and self.accuracy <= 0
+        """Surely little, and no more than chance may show where it is nothing."""
+        return self.is_little and self.accuracy <= self.error
 
     @property
     def is_little(self) -> bool:
