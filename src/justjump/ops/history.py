@@ -119,7 +119,7 @@ class History:
 
     def take(self, nodes: Tensor | None) -> History:
         """The history of some nodes; None is all of them."""
-        return self if nodes is None else self._made([x[nodes] for x in self._tensors], self._steps)
+        return self if nodes is None else self._made([x.index_select(0, nodes) for x in self._tensors], self._steps)
 
     def stack(self) -> Tensor:
         """``[N, T, d]``"""
