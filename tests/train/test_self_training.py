@@ -15,7 +15,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import recommended
 from justjump.train import Protocol, Run, fit, prepare
 from justjump.train.checkpoint import Progress, State
-from justjump.train.neighbors import TAUGHT, Gain, with_self_training
+from justjump.train.neighbors import TAUGHT, Gain, features_alone, with_self_training
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.self_training import RISE, SelfTraining, sharpened
@@ -122,7 +122,7 @@ def test_training_chooses_it_where_neighbors_add_nothing(
 ) -> None:
     run = fit(random_edges, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert run.protocol.self_training == TAUGHT
-    assert "self_training: 3, since neighbours add nothing" in capsys.readouterr().err
+    assert "self_training: 3, since neighbours add no more than chance would" in capsys.readouterr().err
     assert Run.load(tmp_path / "run").protocol.self_training == TAUGHT
     again = fit(random_edges, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert again.val_loss == run.val_loss
@@ -137,15 +137,39 @@ def test_training_chooses_it_where_neighbors_add_nothing(
 
 
 def test_what_was_chosen_stays() -> None:
-    nothing = Gain(accuracy=-0.01, error=0.005, by_class=0.0, own=0.9)
+    nothing = Gain(accuracy=-0.01, error=0.005, by_class=0.0, own=0.9, rarest=0.9, others=4.0)
     little = nothing._replace(accuracy=0.01)
     by_chance = nothing._replace(accuracy=0.004)
     assert with_self_training(recommended(Protocol), nothing).self_training == TAUGHT
     assert with_self_training(recommended(Protocol), by_chance).self_training == TAUGHT
     assert with_self_training(recommended(Protocol), little).self_training == 0
-    assert with_self_training(recommended(Protocol), nothing._replace(own=0.1)).self_training == 0
+    for change in ({"own": 0.1}, {"rarest": 0.4}, {"others": 1.5}):
+        assert with_self_training(recommended(Protocol), nothing._replace(**change)).self_training == 0
     assert with_self_training(recommended(Protocol)).self_training == 0
     assert with_self_training(Protocol(self_training=0.5), nothing).self_training == 0.5
+
+
+def test_rare_classes_and_tables_are_left_alone(random_edges: Graph) -> None:
+    """It makes a network sure before it has learned what is rare."""
+    nodes = np.flatnonzero((random_edges.labels < 3) | (np.arange(random_edges.num_nodes) % 10 == 0))
+    number = np.full(random_edges.num_nodes, -1)
+    number[nodes] = np.arange(len(nodes))
+    edges = number[random_edges.edge_index]
+    rare = replace(
+        random_edges,
+        features=random_edges.features[nodes],
+        labels=random_edges.labels[nodes],
+        edge_index=edges[:, (edges >= 0).all(0)],
+    )
+    inputs = prepare(rare)
+    for fractions, others in (((0.2, 0.2, 0.6), 4), ((0.7, 0.3, 0.0), 1)):
+        split = default_split(rare, Protocol(fractions=fractions), 0)
+        gain = Gain.of(features_alone(rare, inputs, split), inputs, split)
+        assert gain is not None
+        assert gain.is_little
+        assert gain.rarest == pytest.approx(0.16, abs=0.05)
+        assert gain.others == pytest.approx(others, rel=0.02)
+        assert with_self_training(recommended(Protocol), gain).self_training == 0
 
 
 def test_numbers_and_mini_batches_are_refused(random_edges: Graph) -> None:

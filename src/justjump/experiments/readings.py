@@ -66,6 +66,7 @@ _ALL = (
     Reading("patience-10", "as the paper writes: patience 10 from the first epoch; dropout on the input; today's GAT"),
     Reading("patience-100", "patience 100; dropout on the input; today's GAT", protocol={"patience": 100}),
     Reading("historic-30", "as historic, with patience 30", {}, {"patience": 30}, HISTORIC_GAT),
+    Reading("historic-50", "as historic, with patience 50", {}, {"patience": 50}, HISTORIC_GAT),
     Reading("historic-200", "as historic, at most 200 epochs", {}, {"patience": 100, "max_epochs": 200}, HISTORIC_GAT),
     Reading(
         "historic-linear",

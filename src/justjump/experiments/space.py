@@ -11,6 +11,7 @@ from justjump.experiments.sweep import Candidate
 from justjump.nn import ModelConfig
 from justjump.options import recommended
 from justjump.train import Protocol
+from justjump.train.neighbors import self_training_is_open
 
 if TYPE_CHECKING:
     import optuna
@@ -105,7 +106,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, task: Task = "m
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
         start=choice("start", ("paper", "scaled")) if kind == "dna" else "paper",
     )
-    is_taught = task == "multiclass" and protocol.batch_size is None
+    is_taught = task == "multiclass" and self_training_is_open(protocol)
     training = replace(
         protocol,
         learning_rate=rate("learning_rate", 1e-3, 2e-2),

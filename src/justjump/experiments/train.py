@@ -28,6 +28,7 @@ from justjump.train.measures import measures_of
 from justjump.train.memory import notes_on_memory
 from justjump.train.neighbors import (
     LARGER_SHARE,
+    TAUGHT,
     described_self_training,
     described_share,
     self_training_is_open,
@@ -92,7 +93,7 @@ def conclude(
     if share_is_open(config):
         _say_where(described_share, done, [one["config"]["initial_share"] == LARGER_SHARE for one in done])
     if self_training_is_open(protocol):
-        _say_where(described_self_training, done, [one["protocol"]["self_training"] > 0 for one in done])
+        _say_where(described_self_training, done, [one["protocol"]["self_training"] == TAUGHT for one in done])
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:
         replace_text(output / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")

@@ -118,12 +118,12 @@ def fit(
     is_first = inputs is None
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     folder = None if output is None else Path(output)
+    check_self_training(graph, protocol)
     if folder is not None and (known := saved_choices(folder)) is not None:
         config = replace(config, initial_share=known[0]) if share_is_open(config) else config
         protocol = replace(protocol, self_training=known[1]) if self_training_is_open(protocol) else protocol
     config = config if share_is_open(config) else config.suited(graph.task == "regression")
     protocol = protocol if self_training_is_open(protocol) else with_self_training(protocol)
-    check_self_training(graph, protocol)
     wanted = settings(config, protocol, seed, digest, preprocessing)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run

@@ -21,6 +21,7 @@ TAUGHT = 3.0  # the weight of self-training
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
 MOST = 0.5  # of the nodes outside the most frequent class
+RARE = 0.5  # of the nodes that a class would have if all had the same number
 SURE = 4.0  # standard errors
 ENOUGH = 50_000_000  # probabilities of all nodes, and weights: more take too much memory
 
@@ -86,7 +87,7 @@ def with_self_training(protocol: Protocol, gain: "Gain | None" = None) -> Protoc
     """The same training, with self-training where none was chosen and neighbours add nothing."""
     if protocol.self_training is not None:
         return protocol
-    is_taught = self_training_is_open(protocol) and gain is not None and gain.is_nothing
+    is_taught = self_training_is_open(protocol) and gain is not None and gain.suits_self_training
     return replace(protocol, self_training=TAUGHT if is_taught else 0.0)
 
 
@@ -103,9 +104,9 @@ def described_self_training(which: str = "") -> str:
     """A line for users whose network teaches itself.
 
     >>> described_self_training(" in split 3")
-    "self_training: 3 in split 3, since neighbours add nothing to a node's own features"
+    "self_training: 3 in split 3, since neighbours add no more than chance would"
     """
-    return f"self_training: {TAUGHT:g}{which}, since neighbours add nothing to a node's own features"
+    return f"self_training: {TAUGHT:g}{which}, since neighbours add no more than chance would"
 
 
 class Gain(NamedTuple):
@@ -117,17 +118,26 @@ class Gain(NamedTuple):
         by_class: by how much they raise the mean over the classes of the share of their nodes that is right
         own: of the nodes outside the most frequent class, how many more are right by the features alone than would be
             by always saying that class
+        rarest: how many nodes the rarest class has, where 1 is as many as each has if all have the same number
+        others: the number of nodes that are not for training, where 1 is the number of validation nodes
     """
 
     accuracy: float
     error: float
     by_class: float
     own: float
+    rarest: float
+    others: float
 
     @property
-    def is_nothing(self) -> bool:
-        """Surely little, and no more than chance may show where it is nothing."""
-        return self.is_little and self.accuracy <= self.error
+    def suits_self_training(self) -> bool:
+        """Whether neighbours add at most one standard error, no class is rare, and there are nodes to learn from.
+
+        A network is sure of rare classes late, and would teach itself before that there are none. Where most other
+        nodes are for validation, it would learn to be sure of those.
+        """
+        is_nothing = self.is_little and self.accuracy <= self.error
+        return is_nothing and self.rarest >= RARE and self.others >= 2
 
     @property
     def is_little(self) -> bool:
@@ -143,8 +153,8 @@ class Gain(NamedTuple):
         """Measured by linear models of what :func:`features_alone` says of a node, of its neighbours and of theirs.
 
         They are trained on one half of the validation nodes, which that model has not seen, and judge the other half.
-        They are compared with models of what is said of the node alone. None where that model says nothing, or where
-        the validation nodes are too few to be sure of anything.
+        They are compared with models of what is said of the node alone. None where there is no such model, or where the
+        validation nodes are too few to be sure of anything.
         """
         if own is None or len(split.val) * LITTLE <= SURE:
             return None
@@ -156,14 +166,16 @@ class Gain(NamedTuple):
         said = torch.cat([own[val], near[val], ops.spmm(mean, near)[val]], dim=1)
         alone = _is_right(said[:, :classes], labels, classes)
         difference = _is_right(said, labels, classes) - alone
-        count = torch.bincount(labels, minlength=classes)
+        count = torch.bincount(labels, minlength=classes)  # with the classes that no validation node has
         by_class = torch.zeros(classes).index_add_(0, labels, difference)[count > 0] / count[count > 0]
         others = len(val) - int(count.max())
         accuracy = difference.mean()
         # As if one more node had differed: where none of a few does, that is no proof.
         error = ((difference - accuracy).square().sum() + 1).sqrt() / len(val)
         more = (alone.sum().item() - int(count.max())) / max(others, 1)
-        return cls(accuracy.item(), error.item(), by_class.mean().item(), more)
+        rarest = int(count.min()) * classes / len(val)
+        unknown = (len(inputs.labels) - len(split.train)) / len(val)
+        return cls(accuracy.item(), error.item(), by_class.mean().item(), more, rarest, unknown)
 
 
 def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:

@@ -104,8 +104,8 @@ class Protocol:
     )
     self_training: float | None = option(
         0.0,
-        "Weight of a second loss, in which the network learns what it says itself, more surely, of nodes that are not "
-        "for training. What is recommended: 3 where neighbours add nothing to a node's own features, else 0.",
+        "Weight of a second loss, which trains the network on its own sharpened predictions for all other nodes. What "
+        "is recommended: 3 where neighbours add nothing to a node's own features and no class is rare, else 0.",
         recommended=None,
         later=True,
     )

@@ -1,8 +1,8 @@
-"""Self-training: the network also learns what it says itself, more surely, of what has no training label.
+"""Self-training: a second loss, which trains the network on its own sharpened predictions for all other nodes.
 
-Its targets are its own probabilities of the epoch before, without dropout, raised to a power so that they are sharper
-(Xie et al., 2020; Feng et al., 2020). The weight of this second loss rises over the first epochs, in which the network
-knows nothing yet. Labels of validation and test nodes are never looked at.
+The targets are the network's probabilities of the epoch before, without dropout, raised to a power (Xie et al., 2020;
+Feng et al., 2020). The weight of this loss rises over the first epochs, in which the network knows nothing yet. The
+labels of validation and test nodes are never looked at.
 """
 
 from collections.abc import Callable
