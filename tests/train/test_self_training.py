@@ -154,10 +154,11 @@ def test_rare_classes_and_tables_are_left_alone(random_edges: Graph) -> None:
     nodes = np.flatnonzero((random_edges.labels < 3) | (np.arange(random_edges.num_nodes) % 10 == 0))
     number = np.full(random_edges.num_nodes, -1)
     number[nodes] = np.arange(len(nodes))
-    edges = number[random_edges.edge_index]
+    edges, features = number[random_edges.edge_index], random_edges.features
+    assert isinstance(features, np.ndarray)
     rare = replace(
         random_edges,
-        features=random_edges.features[nodes],
+        features=features[nodes],
         labels=random_edges.labels[nodes],
         edge_index=edges[:, (edges >= 0).all(0)],
     )
