@@ -1,6 +1,5 @@
 """Self-training: targets, weights, what it leaves alone, and when training chooses it."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,27 +9,26 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from justjump.data import Graph, load
+import neighbor_graphs
+from justjump.data import Graph
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import recommended
-from justjump.train import Protocol, Run, fit, prepare
+from justjump.train import Protocol, fit, prepare
 from justjump.train.checkpoint import Progress, State
-from justjump.train.neighbors import TAUGHT, Gain, features_alone, with_self_training
+from justjump.train.choices import with_self_training
+from justjump.train.neighbors import Gain, features_alone
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.self_training import RISE, SelfTraining, sharpened
 from justjump.train.start import default_split
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-from wins_study import MADE, logistic_regression
+from neighbor_graphs import logistic_regression
 
 SIZES: dict[str, Any] = {"hidden": 16, "groups": 1, "heads": 1, "progress": False}
 
 
 @pytest.fixture(scope="module")
 def random_edges() -> Graph:
-    found: Graph = MADE["random edges"].graph("random edges")
-    return found
+    return neighbor_graphs.random_edges()
 
 
 def test_sharper_probabilities_keep_their_order_and_their_sum() -> None:
@@ -115,38 +113,6 @@ def test_it_does_not_depend_on_the_number_of_threads(random_edges: Graph) -> Non
         finally:
             torch.set_num_threads(before)
     assert found[0] == found[1]
-
-
-def test_training_chooses_it_where_neighbors_add_nothing(
-    random_edges: Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = fit(random_edges, **SIZES, max_epochs=2, output=tmp_path / "run")
-    assert run.protocol.self_training == TAUGHT
-    assert "self_training: 3, since neighbours add no more than chance would" in capsys.readouterr().err
-    assert Run.load(tmp_path / "run").protocol.self_training == TAUGHT
-    again = fit(random_edges, **SIZES, max_epochs=2, output=tmp_path / "run")
-    assert again.val_loss == run.val_loss
-    assert "self_training" not in capsys.readouterr().err
-    explicit = fit(random_edges, **SIZES, max_epochs=2, self_training=TAUGHT)
-    assert explicit.val_loss == run.val_loss
-    assert fit(random_edges, **SIZES, max_epochs=2, self_training=0).protocol.self_training == 0
-    rare: tuple[dict[str, Any], ...] = ({"batch_size": 100}, {"class_weight": "balanced"}, {"watch": "macro_f1"})
-    for others in rare:
-        assert fit(random_edges, **SIZES, max_epochs=2, **others).protocol.self_training == 0
-    assert fit(load("cora"), **SIZES, max_epochs=2).protocol.self_training == 0
-
-
-def test_what_was_chosen_stays() -> None:
-    nothing = Gain(accuracy=-0.01, error=0.005, by_class=0.0, own=0.9, rarest=0.9, others=4.0)
-    little = nothing._replace(accuracy=0.01)
-    by_chance = nothing._replace(accuracy=0.004)
-    assert with_self_training(recommended(Protocol), nothing).self_training == TAUGHT
-    assert with_self_training(recommended(Protocol), by_chance).self_training == TAUGHT
-    assert with_self_training(recommended(Protocol), little).self_training == 0
-    for change in ({"own": 0.1}, {"rarest": 0.4}, {"others": 1.5}):
-        assert with_self_training(recommended(Protocol), nothing._replace(**change)).self_training == 0
-    assert with_self_training(recommended(Protocol)).self_training == 0
-    assert with_self_training(Protocol(self_training=0.5), nothing).self_training == 0.5
 
 
 def test_rare_classes_and_tables_are_left_alone(random_edges: Graph) -> None:

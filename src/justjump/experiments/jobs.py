@@ -16,10 +16,10 @@ from justjump.nn import ModelConfig
 from justjump.ops.history import attended_steps
 from justjump.options import described
 from justjump.train import Progress, Protocol, fit
+from justjump.train.choices import share_is_open
 from justjump.train.errors import TrainingWarning
 from justjump.train.inputs import Inputs, prepare
 from justjump.train.memory import batch_bytes, run_bytes
-from justjump.train.neighbors import share_is_open
 from justjump.train.protocol import Scale
 from justjump.train.tensorboard import RunLog, run_folder
 

@@ -11,7 +11,7 @@ from justjump.experiments.sweep import Candidate
 from justjump.nn import ModelConfig
 from justjump.options import recommended
 from justjump.train import Protocol
-from justjump.train.neighbors import self_training_is_open
+from justjump.train.choices import self_training_is_open
 
 if TYPE_CHECKING:
     import optuna

@@ -22,11 +22,7 @@ from justjump.files import new_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.batches import check_batches
-from justjump.train.device import checked_device
-from justjump.train.evaluation import notes_on_data
-from justjump.train.measures import measures_of
-from justjump.train.memory import notes_on_memory
-from justjump.train.neighbors import (
+from justjump.train.choices import (
     LARGER_SHARE,
     TAUGHT,
     described_self_training,
@@ -34,6 +30,10 @@ from justjump.train.neighbors import (
     self_training_is_open,
     share_is_open,
 )
+from justjump.train.device import checked_device
+from justjump.train.evaluation import notes_on_data
+from justjump.train.measures import measures_of
+from justjump.train.memory import notes_on_memory
 from justjump.train.start import as_graph, check_learnable, default_split, say_features, say_task
 from justjump.train.tensorboard import check_log_folder
 

@@ -15,6 +15,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
 from justjump.train.batches import check_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.choices import as_saved, chosen, is_open, notes_on_choices
 from justjump.train.device import checked_device
 from justjump.train.epochs import both, make_steps, train_until_done
 from justjump.train.errors import TrainingWarning
@@ -22,24 +23,13 @@ from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_n
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
-from justjump.train.neighbors import (
-    LARGER_SHARE,
-    Gain,
-    described_self_training,
-    described_share,
-    features_alone,
-    notes_on_features,
-    self_training_is_open,
-    share_is_open,
-    with_self_training,
-    with_share,
-)
+from justjump.train.neighbors import Gain, features_alone, notes_on_features
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies
-from justjump.train.resume import finished_run, saved_choices
+from justjump.train.resume import finished_run
 from justjump.train.run import Run, facts_of, settings
 from justjump.train.self_training import check_self_training
 from justjump.train.show import EpochBar
@@ -119,11 +109,11 @@ def fit(
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     folder = None if output is None else Path(output)
     check_self_training(graph, protocol)
-    if folder is not None and (known := saved_choices(folder)) is not None:
-        config = replace(config, initial_share=known[0]) if share_is_open(config) else config
-        protocol = replace(protocol, self_training=known[1]) if self_training_is_open(protocol) else protocol
-    config = config if share_is_open(config) else config.suited(graph.task == "regression")
-    protocol = protocol if self_training_is_open(protocol) else with_self_training(protocol)
+    if folder is not None:
+        config, protocol = as_saved(config, protocol, folder)
+    is_regression = graph.task == "regression"
+    if not is_open(config, protocol):
+        config, protocol = chosen(config, protocol, regression=is_regression)
     wanted = settings(config, protocol, seed, digest, preprocessing)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
@@ -132,16 +122,12 @@ def fit(
     check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     with one_torch_thread():
         linear = features_alone(graph, inputs, split)
-        choices = share_is_open(config), self_training_is_open(protocol)
-        if any(choices):  # there is no run in the folder
-            gain = Gain.of(linear, inputs, split)
-            config = with_share(config, gain).suited(graph.task == "regression")
-            protocol = with_self_training(protocol, gain)
+        if is_open(config, protocol):  # there is no run in the folder
+            asked = config, protocol
+            config, protocol = chosen(*asked, Gain.of(linear, inputs, split), is_regression)
             wanted = settings(config, protocol, seed, digest, preprocessing)
-            if is_first and choices[0] and config.initial_share == LARGER_SHARE:
-                print(described_share(), file=sys.stderr)
-            if is_first and choices[1] and protocol.self_training:
-                print(described_self_training(), file=sys.stderr)
+            for line in notes_on_choices(asked, (config, protocol)) if is_first else ():
+                print(line, file=sys.stderr)
     if is_first:
         say_task(graph, protocol, "task=...")
     if protocol.batch_size is not None:

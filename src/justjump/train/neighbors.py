@@ -1,6 +1,5 @@
 """What a node's own features say, and how much its neighbours add, found by linear models."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -9,15 +8,10 @@ from torch.nn import functional as F
 
 from justjump import ops
 from justjump.data import Graph, Split
-from justjump.nn import ModelConfig
-from justjump.nn.config import FEW_LAYERS
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
-from justjump.train.protocol import Protocol
 from justjump.train.remedies import Remedies, favours_rare_classes
 
-LARGER_SHARE = 0.5
-TAUGHT = 3.0  # the weight of self-training
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
 MOST = 0.5  # of the nodes outside the most frequent class
@@ -61,52 +55,6 @@ def notes_on_features(
         f"a linear model of the features alone is right about {100 * linear:.1f} % of the validation nodes, and the "
         f"network about {100 * accuracy:.1f} %: {remedies.for_features}"
     ]
-
-
-def share_is_open(config: ModelConfig) -> bool:
-    """Whether the graph may choose the share of h(0)."""
-    return config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
-
-
-def with_share(config: ModelConfig, gain: "Gain | None") -> ModelConfig:
-    """The same network, with a larger share of h(0) where none was chosen and neighbours surely add little."""
-    is_larger = share_is_open(config) and gain is not None and gain.is_little
-    return replace(config, initial_share=LARGER_SHARE) if is_larger else config
-
-
-def self_training_is_open(protocol: Protocol) -> bool:
-    """Whether the weight of self-training is to be found from the graph.
-
-    It is not for mini-batches, nor where training is for rare classes: what is said most often is said more surely.
-    """
-    is_plain = protocol.batch_size is None and not favours_rare_classes(protocol)
-    return protocol.self_training is None and is_plain
-
-
-def with_self_training(protocol: Protocol, gain: "Gain | None" = None) -> Protocol:
-    """The same training, with self-training where none was chosen and neighbours add nothing."""
-    if protocol.self_training is not None:
-        return protocol
-    is_taught = self_training_is_open(protocol) and gain is not None and gain.suits_self_training
-    return replace(protocol, self_training=TAUGHT if is_taught else 0.0)
-
-
-def described_share(which: str = "") -> str:
-    """A line for users whose network got a larger share than usual.
-
-    >>> described_share(" in split 3")
-    "initial_share: 0.5 in split 3, since neighbours add little to a node's own features"
-    """
-    return f"initial_share: {LARGER_SHARE}{which}, since neighbours add little to a node's own features"
-
-
-def described_self_training(which: str = "") -> str:
-    """A line for users whose network teaches itself.
-
-    >>> described_self_training(" in split 3")
-    "self_training: 3 in split 3, since neighbours add no more than chance would"
-    """
-    return f"self_training: {TAUGHT:g}{which}, since neighbours add no more than chance would"
 
 
 class Gain(NamedTuple):

@@ -31,14 +31,3 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
         tidy(folder, values)
         remove_state(folder)
     return run
-
-
-def saved_choices(folder: Path) -> tuple[float, float] | None:
-    """The share of h(0) and the weight of self-training of the run in a folder, if there is one.
-
-    What was chosen for it is not chosen again.
-    """
-    if not (folder / RUN_FILE).exists():
-        return None
-    found = saved_settings(read_values(folder))
-    return found["config"]["initial_share"], found["protocol"]["self_training"]

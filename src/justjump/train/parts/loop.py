@@ -16,12 +16,12 @@ from justjump.data import Graph, Split
 from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
+from justjump.train.choices import chosen
 from justjump.train.epochs import both, train_until_done
 from justjump.train.errors import RunError, TrainingWarning
 from justjump.train.evaluation import evaluated, notes_on_data, say_notes
 from justjump.train.measures import SCORE
 from justjump.train.memory import check_weights
-from justjump.train.neighbors import with_self_training
 from justjump.train.objective import Objective, fitted_temperature
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.parts.executor import Executor
@@ -60,7 +60,7 @@ def train_as_worker(
     """
     leads = transport.rank == 0
     graph = labels_of(parts)
-    config, protocol = config.suited(graph.task == "regression"), with_self_training(protocol)
+    config, protocol = chosen(config, protocol, regression=graph.task == "regression")
     check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)
