@@ -12,7 +12,6 @@ from justjump.data import load
 from justjump.options import recommended
 from justjump.train import Protocol, Run, fit
 from justjump.train.choices import LARGER_SHARE, TAUGHT, with_self_training
-from justjump.train.neighbors import Gain
 from neighbor_graphs import NODES, chosen_share, graph_of, made, random_edges
 
 SIZES: dict[str, Any] = {"hidden": 16, "groups": 1, "heads": 1, "progress": False}
@@ -87,7 +86,7 @@ def test_training_chooses_self_training_where_neighbors_add_nothing(
     graph = random_edges()
     run = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert run.protocol.self_training == TAUGHT
-    assert "self_training: 3, since neighbours add no more than chance would" in capsys.readouterr().err
+    assert "self_training: 2, since neighbours add no more than chance would" in capsys.readouterr().err
     assert Run.load(tmp_path / "run").protocol.self_training == TAUGHT
     again = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert again.val_loss == run.val_loss
@@ -101,14 +100,8 @@ def test_training_chooses_self_training_where_neighbors_add_nothing(
     assert fit(load("cora"), **SIZES, max_epochs=2).protocol.self_training == 0
 
 
-def test_which_graphs_suit_self_training() -> None:
-    nothing = Gain(accuracy=-0.01, error=0.005, by_class=0.0, own=0.9, rarest=0.9, others=4.0)
-    little = nothing._replace(accuracy=0.01)
-    by_chance = nothing._replace(accuracy=0.004)
-    assert with_self_training(recommended(Protocol), nothing).self_training == TAUGHT
-    assert with_self_training(recommended(Protocol), by_chance).self_training == TAUGHT
-    assert with_self_training(recommended(Protocol), little).self_training == 0
-    for change in ({"own": 0.1}, {"rarest": 0.4}, {"others": 1.5}):
-        assert with_self_training(recommended(Protocol), nothing._replace(**change)).self_training == 0
-    assert with_self_training(recommended(Protocol)).self_training == 0
-    assert with_self_training(Protocol(self_training=0.5), nothing).self_training == 0.5
+def test_what_the_user_chose_stays() -> None:
+    assert with_self_training(recommended(Protocol), teaches=True).self_training == TAUGHT
+    assert with_self_training(recommended(Protocol), teaches=False).self_training == 0
+    assert with_self_training(recommended(Protocol, batch_size=9), teaches=True).self_training == 0
+    assert with_self_training(Protocol(self_training=0.5), teaches=True).self_training == 0.5

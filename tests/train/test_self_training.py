@@ -12,11 +12,8 @@ from torch.nn import functional as F
 import neighbor_graphs
 from justjump.data import Graph
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.options import recommended
 from justjump.train import Protocol, fit, prepare
 from justjump.train.checkpoint import Progress, State
-from justjump.train.choices import with_self_training
-from justjump.train.neighbors import Gain, features_alone
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.self_training import RISE, SelfTraining, sharpened
@@ -31,14 +28,17 @@ def random_edges() -> Graph:
     return neighbor_graphs.random_edges()
 
 
-def test_sharper_probabilities_keep_their_order_and_their_sum() -> None:
-    said = torch.softmax(torch.randn(9, 4), 1)
-    found = sharpened(said)
-    torch.testing.assert_close(found.sum(1), torch.ones(9))
-    assert torch.equal(found.argsort(1), said.argsort(1))
-    assert (found.amax(1) >= said.amax(1)).all()
+def test_sharper_probabilities_keep_the_sizes_of_the_classes() -> None:
+    said = torch.softmax(torch.randn(5000, 4) + torch.tensor([2.0, 1.0, 0.0, -1.0]), 1)
+    found, squares = sharpened(said), said**2 / (said**2).sum(1, keepdim=True)
+    torch.testing.assert_close(found.sum(1), torch.ones(5000))
+    assert (found.amax(1).mean() > said.amax(1).mean()).item()
+    apart = [(one.mean(0) / said.mean(0)).log().abs().max() for one in (found, squares)]
+    assert apart[0] < apart[1] / 2, "squares alone would favour frequent classes"
     sure = torch.eye(3)
     assert torch.equal(sharpened(sure), sure)
+    nobody = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # no node is of the second class
+    assert torch.equal(sharpened(nobody), nobody)
 
 
 @pytest.mark.parametrize("average", [0.0, 0.9])
@@ -60,8 +60,9 @@ def test_a_step_has_the_gradients_of_both_losses(random_edges: Graph, average: f
     others = torch.ones(2000, dtype=torch.bool).index_fill(0, train, False)
     output = model(inputs.x, inputs.adj)
     with torch.no_grad():
-        said = state.kept(inputs.x, inputs.adj).softmax(1).square()
-    targets = said / said.sum(1, keepdim=True)
+        said = state.kept(inputs.x, inputs.adj).softmax(1)
+    squares = said.square() / said[others].mean(0)
+    targets = squares / squares.sum(1, keepdim=True)
     plain = F.cross_entropy(output[train], inputs.labels[train])
     taught = -(targets * output.log_softmax(1))[others].sum(1).mean()
     expected = torch.autograd.grad(plain + 0.7 / 2 * taught, list(model.parameters()))
@@ -83,7 +84,7 @@ def test_hidden_labels_play_no_role(random_edges: Graph) -> None:
     labels = random_edges.labels.copy()
     labels[split.test] = (labels[split.test] + 1) % 5
     runs = [
-        fit(graph, **SIZES, split=split, max_epochs=20, self_training=3)
+        fit(graph, **SIZES, split=split, max_epochs=20, self_training=1)
         for graph in (random_edges, replace(random_edges, labels=labels))
     ]
     for one, other in zip(*(run.model.parameters() for run in runs), strict=True):
@@ -109,41 +110,17 @@ def test_it_does_not_depend_on_the_number_of_threads(random_edges: Graph) -> Non
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
         try:
-            found.append(fit(random_edges, **SIZES, max_epochs=10, self_training=3).val_loss)
+            found.append(fit(random_edges, **SIZES, max_epochs=10, self_training=1).val_loss)
         finally:
             torch.set_num_threads(before)
     assert found[0] == found[1]
 
 
-def test_rare_classes_and_tables_are_left_alone(random_edges: Graph) -> None:
-    """It makes a network sure before it has learned what is rare."""
-    nodes = np.flatnonzero((random_edges.labels < 3) | (np.arange(random_edges.num_nodes) % 10 == 0))
-    number = np.full(random_edges.num_nodes, -1)
-    number[nodes] = np.arange(len(nodes))
-    edges, features = number[random_edges.edge_index], random_edges.features
-    assert isinstance(features, np.ndarray)
-    rare = replace(
-        random_edges,
-        features=features[nodes],
-        labels=random_edges.labels[nodes],
-        edge_index=edges[:, (edges >= 0).all(0)],
-    )
-    inputs = prepare(rare)
-    for fractions, others in (((0.2, 0.2, 0.6), 4), ((0.7, 0.3, 0.0), 1)):
-        split = default_split(rare, Protocol(fractions=fractions), 0)
-        gain = Gain.of(features_alone(rare, inputs, split), inputs, split)
-        assert gain is not None
-        assert gain.is_little
-        assert gain.rarest == pytest.approx(0.16, abs=0.05)
-        assert gain.others == pytest.approx(others, rel=0.02)
-        assert with_self_training(recommended(Protocol), gain).self_training == 0
-
-
 def test_numbers_and_mini_batches_are_refused(random_edges: Graph) -> None:
-    with pytest.raises(ValueError, match="self_training=3 is for classes, and the task is regression: leave it out"):
-        fit(replace(random_edges, class_names=tuple("01234")), **SIZES, task="regression", self_training=3)
+    with pytest.raises(ValueError, match="self_training=1 is for classes, and the task is regression: leave it out"):
+        fit(replace(random_edges, class_names=tuple("01234")), **SIZES, task="regression", self_training=1)
     with pytest.raises(ValueError, match="leave out batch_size=10"):
-        Protocol(self_training=3, batch_size=10)
+        Protocol(self_training=1, batch_size=10)
     with pytest.raises(ValueError, match="self_training=-1.0 must be 0 or a positive number"):
         Protocol(self_training=-1)
     with pytest.raises(ValueError, match="must be 0 or a positive number"):

@@ -13,7 +13,7 @@ from justjump.train.run import saved_settings
 from justjump.train.saved import RUN_FILE, read_values
 
 LARGER_SHARE = 0.5
-TAUGHT = 3.0  # the weight of self-training
+TAUGHT = 2.0  # the weight of self-training
 
 Options = tuple[ModelConfig, Protocol]  # of one run
 
@@ -27,14 +27,17 @@ def is_open(config: ModelConfig, protocol: Protocol) -> bool:
     return share_is_open(config) or self_training_is_open(protocol)
 
 
-def chosen(config: ModelConfig, protocol: Protocol, gain: Gain | None = None, regression: bool = False) -> Options:
+def chosen(
+    config: ModelConfig, protocol: Protocol, gain: Gain | None = None, teaches: bool = False, regression: bool = False
+) -> Options:
     """The options with values for all that was left open.
 
     Args:
         gain: what neighbours add; None if nobody knows
+        teaches: whether self-training suits the graph
         regression: whether numbers are predicted
     """
-    return with_share(config, gain).suited(regression), with_self_training(protocol, gain)
+    return with_share(config, gain).suited(regression), with_self_training(protocol, teaches)
 
 
 def as_saved(config: ModelConfig, protocol: Protocol, folder: Path) -> Options:
@@ -71,18 +74,21 @@ def with_share(config: ModelConfig, gain: Gain | None) -> ModelConfig:
 def self_training_is_open(protocol: Protocol) -> bool:
     """Whether the weight of self-training is to be found from the graph.
 
-    It is not for mini-batches, nor where training is for rare classes: what is said most often is said more surely.
+    It is not for mini-batches, nor where training is for other measures than those that tell whether it suits a graph.
     """
     is_plain = protocol.batch_size is None and not favours_rare_classes(protocol)
     return protocol.self_training is None and is_plain
 
 
-def with_self_training(protocol: Protocol, gain: Gain | None = None) -> Protocol:
-    """The same training, with self-training where it suits the graph and no weight was chosen."""
+def with_self_training(protocol: Protocol, teaches: bool) -> Protocol:
+    """The same training, with a weight of self-training where none was chosen.
+
+    Args:
+        teaches: whether self-training suits the graph
+    """
     if protocol.self_training is not None:
         return protocol
-    is_taught = self_training_is_open(protocol) and gain is not None and gain.suits_self_training
-    return replace(protocol, self_training=TAUGHT if is_taught else 0.0)
+    return replace(protocol, self_training=TAUGHT if teaches and self_training_is_open(protocol) else 0.0)
 
 
 def described_share(which: str = "") -> str:
@@ -98,6 +104,6 @@ def described_self_training(which: str = "") -> str:
     """A line for users whose network teaches itself.
 
     >>> described_self_training(" in split 3")
-    "self_training: 3 in split 3, since neighbours add no more than chance would"
+    'self_training: 2 in split 3, since neighbours add no more than chance would'
     """
     return f"self_training: {TAUGHT:g}{which}, since neighbours add no more than chance would"

@@ -11,11 +11,11 @@ from justjump.data import Graph, Split
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
 from justjump.train.remedies import Remedies, favours_rare_classes
+from justjump.train.self_training import sharpened
 
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
 MOST = 0.5  # of the nodes outside the most frequent class
-RARE = 0.5  # of the nodes that a class would have if all had the same number
 SURE = 4.0  # standard errors
 ENOUGH = 50_000_000  # probabilities of all nodes, and weights: more take too much memory
 
@@ -31,8 +31,7 @@ def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
         return None
     inputs = inputs.to(torch.device("cpu"))
     train, x = torch.from_numpy(split.train), _comparable(inputs.x)
-    rows = x.take(train) if isinstance(x, SparseMatrix) else x[train]
-    return _linear(x, *_regression(rows, inputs.labels[train], graph.num_classes, steps=60)).softmax(1)
+    return _linear(x, *_regression(_rows(x, train), inputs.labels[train], graph.num_classes, steps=60)).softmax(1)
 
 
 def notes_on_features(
@@ -66,26 +65,17 @@ class Gain(NamedTuple):
         by_class: by how much they raise the mean over the classes of the share of their nodes that is right
         own: of the nodes outside the most frequent class, how many more are right by the features alone than would be
             by always saying that class
-        rarest: how many nodes the rarest class has, where 1 is as many as each has if all have the same number
-        others: the number of nodes that are not for training, where 1 is the number of validation nodes
     """
 
     accuracy: float
     error: float
     by_class: float
     own: float
-    rarest: float
-    others: float
 
     @property
-    def suits_self_training(self) -> bool:
-        """Whether neighbours add at most one standard error, no class is rare, and there are nodes to learn from.
-
-        A network is sure of rare classes late, and would teach itself before that there are none. Where most other
-        nodes are for validation, it would learn to be sure of those.
-        """
-        is_nothing = self.is_little and self.accuracy <= self.error
-        return is_nothing and self.rarest >= RARE and self.others >= 2
+    def is_nothing(self) -> bool:
+        """Surely little, and at most one standard error."""
+        return self.is_little and self.accuracy <= self.error
 
     @property
     def is_little(self) -> bool:
@@ -114,16 +104,41 @@ class Gain(NamedTuple):
         said = torch.cat([own[val], near[val], ops.spmm(mean, near)[val]], dim=1)
         alone = _is_right(said[:, :classes], labels, classes)
         difference = _is_right(said, labels, classes) - alone
-        count = torch.bincount(labels, minlength=classes)  # with the classes that no validation node has
-        by_class = torch.zeros(classes).index_add_(0, labels, difference)[count > 0] / count[count > 0]
+        count = torch.bincount(labels, minlength=classes)
         others = len(val) - int(count.max())
         accuracy = difference.mean()
         # As if one more node had differed: where none of a few does, that is no proof.
         error = ((difference - accuracy).square().sum() + 1).sqrt() / len(val)
         more = (alone.sum().item() - int(count.max())) / max(others, 1)
-        rarest = int(count.min()) * classes / len(val)
-        unknown = (len(inputs.labels) - len(split.train)) / len(val)
-        return cls(accuracy.item(), error.item(), by_class.mean().item(), more, rarest, unknown)
+        return cls(accuracy.item(), error.item(), _by_class(difference, labels, classes), more)
+
+
+def self_training_helps(graph: Graph, inputs: Inputs, split: Split) -> bool:
+    """Whether a linear model of the features is no worse on the validation nodes if it teaches itself the others.
+
+    Neither its accuracy may fall nor that of the mean class. Where most of the others are for validation, it would
+    learn to be sure of those. It needs what :func:`features_alone` needs.
+    """
+    inputs = inputs.to(torch.device("cpu"))
+    train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
+    is_other = torch.ones(len(inputs.labels), dtype=torch.bool)
+    is_other[train] = False
+    others = is_other.nonzero()[:, 0]
+    if len(others) < 2 * len(val):
+        return False
+    x, labels, classes = _comparable(inputs.x), inputs.labels, graph.num_classes
+    plain, taught = (
+        _linear(_rows(x, val), *_regression(_rows(x, train), labels[train], classes, 150, rest)).argmax(1)
+        for rest in (None, _rows(x, others))
+    )
+    difference = (taught == labels[val]).float() - (plain == labels[val]).float()
+    return difference.mean().item() >= 0 and _by_class(difference, labels[val], classes) >= 0
+
+
+def _by_class(values: Tensor, labels: Tensor, classes: int) -> float:
+    """The mean over the classes of the mean of their values. ``[n]``"""
+    count = torch.bincount(labels, minlength=classes)
+    return (torch.zeros(classes).index_add_(0, labels, values)[count > 0] / count[count > 0]).mean().item()
 
 
 def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:
@@ -137,17 +152,31 @@ def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:
     return right
 
 
-def _regression(x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a multinomial regression after some steps of Adam."""
+def _regression(
+    x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int, others: Tensor | SparseMatrix | None = None
+) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a multinomial regression after some steps of Adam.
+
+    Args:
+        others: rows without labels, which it teaches itself after a fifth of the steps, more and more
+    """
     with torch.enable_grad():
         weight, bias = torch.zeros(x.shape[1], classes), torch.zeros(classes)
         optimizer = torch.optim.Adam([weight.requires_grad_(), bias.requires_grad_()], lr=0.1)
-        for _ in range(steps):
+        for step in range(steps):
             optimizer.zero_grad()
             loss = F.cross_entropy(_linear(x, weight, bias), labels) + 0.00025 * weight.square().sum()
+            if others is not None and step > steps // 5:
+                said = _linear(others, weight, bias)
+                share = min(1.0, (step - steps // 5) / (2 * steps / 3))
+                loss = loss + share * F.cross_entropy(said, sharpened(said.detach().softmax(1)))
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
     return weight.detach(), bias.detach()
+
+
+def _rows(x: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
+    return x.take(nodes) if isinstance(x, SparseMatrix) else x[nodes]
 
 
 def _linear(x: Tensor | SparseMatrix, weight: Tensor, bias: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Self-training: a second loss, which trains the network on its own sharpened predictions for all other nodes.
 
-The targets are the network's probabilities of the epoch before, without dropout, raised to a power (Xie et al., 2020;
-Feng et al., 2020). The weight of this loss rises over the first epochs, in which the network knows nothing yet. The
-labels of validation and test nodes are never looked at.
+The targets are the network's probabilities of the epoch before, without dropout, squared and divided by the mean of
+their class, so that small classes stay as large as they are (Xie et al., 2016). The weight of this loss rises over the
+first epochs, in which the network knows nothing yet. The labels of validation and test nodes are never looked at.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,6 @@ from justjump.train.objective import Objective
 from justjump.train.part import output_of_all
 from justjump.train.protocol import Protocol
 
-SHARPER = 2.0  # the power of the probabilities
 RISE = 100  # epochs until the second loss has its whole weight
 
 
@@ -32,13 +31,14 @@ def check_self_training(graph: Graph, protocol: Protocol) -> None:
 
 
 def sharpened(probabilities: Tensor) -> Tensor:
-    """Probabilities that are nearer to 0 and 1. ``[n, classes]``
+    """Probabilities that are nearer to 0 and 1, without favour for frequent classes. ``[n, classes]``
 
-    >>> sharpened(torch.tensor([[0.75, 0.25]]))
-    tensor([[0.9000, 0.1000]])
+    >>> sharpened(torch.tensor([[0.75, 0.25], [0.25, 0.75]]))
+    tensor([[0.9000, 0.1000],
+            [0.1000, 0.9000]])
     """
-    powers = probabilities**SHARPER
-    return powers / powers.sum(1, keepdim=True)
+    squares = probabilities**2 / probabilities.mean(0).clamp_min(1e-12)
+    return squares / squares.sum(1, keepdim=True).clamp_min(1e-12)
 
 
 class SelfTraining:
