@@ -86,7 +86,7 @@ def test_training_chooses_self_training_where_neighbors_add_nothing(
     graph = random_edges()
     run = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert run.protocol.self_training == TAUGHT
-    assert "self_training: 2, since neighbours add no more than chance would" in capsys.readouterr().err
+    assert "self_training: 3, since neighbours add no more than chance would" in capsys.readouterr().err
     assert Run.load(tmp_path / "run").protocol.self_training == TAUGHT
     again = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
     assert again.val_loss == run.val_loss

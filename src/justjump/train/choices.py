@@ -13,7 +13,7 @@ from justjump.train.run import saved_settings
 from justjump.train.saved import RUN_FILE, read_values
 
 LARGER_SHARE = 0.5
-TAUGHT = 2.0  # the weight of self-training
+TAUGHT = 3.0  # the weight of self-training
 
 Options = tuple[ModelConfig, Protocol]  # of one run
 
@@ -104,6 +104,6 @@ def described_self_training(which: str = "") -> str:
     """A line for users whose network teaches itself.
 
     >>> described_self_training(" in split 3")
-    'self_training: 2 in split 3, since neighbours add no more than chance would'
+    'self_training: 3 in split 3, since neighbours add no more than chance would'
     """
     return f"self_training: {TAUGHT:g}{which}, since neighbours add no more than chance would"

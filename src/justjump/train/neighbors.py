@@ -107,17 +107,15 @@ class Gain(NamedTuple):
         count = torch.bincount(labels, minlength=classes)
         others = len(val) - int(count.max())
         accuracy = difference.mean()
-        # As if one more node had differed: where none of a few does, that is no proof.
-        error = ((difference - accuracy).square().sum() + 1).sqrt() / len(val)
         more = (alone.sum().item() - int(count.max())) / max(others, 1)
-        return cls(accuracy.item(), error.item(), _by_class(difference, labels, classes), more)
+        return cls(accuracy.item(), _error(difference), _by_class(difference, labels, classes), more)
 
 
 def self_training_helps(graph: Graph, inputs: Inputs, split: Split) -> bool:
     """Whether a linear model of the features is no worse on the validation nodes if it teaches itself the others.
 
-    Neither its accuracy may fall nor that of the mean class. Where most of the others are for validation, it would
-    learn to be sure of those. It needs what :func:`features_alone` needs.
+    Neither its accuracy may fall by more than one standard error nor that of the mean class. Where most of the others
+    are for validation, it would learn to be sure of those. It needs what :func:`features_alone` needs.
     """
     inputs = inputs.to(torch.device("cpu"))
     train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
@@ -132,7 +130,13 @@ def self_training_helps(graph: Graph, inputs: Inputs, split: Split) -> bool:
         for rest in (None, _rows(x, others))
     )
     difference = (taught == labels[val]).float() - (plain == labels[val]).float()
-    return difference.mean().item() >= 0 and _by_class(difference, labels[val], classes) >= 0
+    lost = -min(difference.mean().item(), _by_class(difference, labels[val], classes))
+    return lost <= _error(difference)
+
+
+def _error(values: Tensor) -> float:
+    """The standard error of a mean, as if one more value had differed: where none of a few does, that is no proof."""
+    return float(((values - values.mean()).square().sum() + 1).sqrt() / len(values))
 
 
 def _by_class(values: Tensor, labels: Tensor, classes: int) -> float:

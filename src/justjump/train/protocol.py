@@ -105,7 +105,7 @@ class Protocol:
     self_training: float | None = option(
         0.0,
         "Weight of a second loss, which trains the network on its own sharpened predictions for all other nodes. What "
-        "is recommended: 2 where neighbours add nothing to a node's own features and it does a linear model of these "
+        "is recommended: 3 where neighbours add nothing to a node's own features and it does a linear model of these "
         "no harm, else 0.",
         recommended=None,
         later=True,
@@ -154,7 +154,7 @@ class Protocol:
         if self.input_weight_decay is not None and not self.input_weight_decay >= 0:
             raise ValueError(f"input_weight_decay={self.input_weight_decay} must not be negative")
         if self.self_training is not None and not 0 <= self.self_training < math.inf:
-            raise ValueError(f"self_training={self.self_training} must be 0 or a positive number, such as 2")
+            raise ValueError(f"self_training={self.self_training} must be 0 or a positive number, such as 3")
         if self.self_training and self.batch_size is not None:
             raise ValueError(
                 f"self_training={self.self_training:g} looks at all nodes in each step: leave out "
