@@ -4,9 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from torch import Tensor
+
+from justjump.data import Graph, Split
 from justjump.nn import ModelConfig
 from justjump.nn.config import FEW_LAYERS
-from justjump.train.neighbors import Gain
+from justjump.train.inputs import Inputs
+from justjump.train.neighbors import Gain, self_training_helps
 from justjump.train.protocol import Protocol
 from justjump.train.remedies import favours_rare_classes
 from justjump.train.run import saved_settings
@@ -38,6 +42,18 @@ def chosen(
         regression: whether numbers are predicted
     """
     return with_share(config, gain).suited(regression), with_self_training(protocol, teaches)
+
+
+def chosen_by_graph(asked: Options, graph: Graph, inputs: Inputs, split: Split, linear: Tensor | None) -> Options:
+    """The options with what suits the graph for all that was left open.
+
+    Args:
+        linear: what :func:`~justjump.train.neighbors.features_alone` found
+    """
+    gain = Gain.of(linear, inputs, split)
+    is_tried = gain is not None and gain.is_nothing and self_training_is_open(asked[1])
+    teaches = is_tried and self_training_helps(graph, inputs, split)
+    return chosen(*asked, gain, teaches, graph.task == "regression")
 
 
 def as_saved(config: ModelConfig, protocol: Protocol, folder: Path) -> Options:

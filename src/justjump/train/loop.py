@@ -15,7 +15,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
 from justjump.train.batches import check_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.choices import as_saved, chosen, is_open, notes_on_choices, self_training_is_open
+from justjump.train.choices import as_saved, chosen, chosen_by_graph, is_open, notes_on_choices
 from justjump.train.device import checked_device
 from justjump.train.epochs import both, make_steps, train_until_done
 from justjump.train.errors import TrainingWarning
@@ -23,7 +23,7 @@ from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_n
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
-from justjump.train.neighbors import Gain, features_alone, notes_on_features, self_training_helps
+from justjump.train.neighbors import features_alone, notes_on_features
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
@@ -111,9 +111,8 @@ def fit(
     check_self_training(graph, protocol)
     if folder is not None:
         config, protocol = as_saved(config, protocol, folder)
-    is_regression = graph.task == "regression"
     if not is_open(config, protocol):
-        config, protocol = chosen(config, protocol, regression=is_regression)
+        config, protocol = chosen(config, protocol, regression=graph.task == "regression")
     wanted = settings(config, protocol, seed, digest, preprocessing)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
@@ -124,10 +123,7 @@ def fit(
         linear = features_alone(graph, inputs, split)
         if is_open(config, protocol):  # there is no run in the folder
             asked = config, protocol
-            gain = Gain.of(linear, inputs, split)
-            is_tried = gain is not None and gain.is_nothing and self_training_is_open(protocol)
-            teaches = is_tried and self_training_helps(graph, inputs, split)
-            config, protocol = chosen(*asked, gain, teaches, is_regression)
+            config, protocol = chosen_by_graph(asked, graph, inputs, split, linear)
             wanted = settings(config, protocol, seed, digest, preprocessing)
             for line in notes_on_choices(asked, (config, protocol)) if is_first else ():
                 print(line, file=sys.stderr)
