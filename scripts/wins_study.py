@@ -3,7 +3,8 @@
     python scripts/wins_study.py cora citeseer wordnet.npz made --runs study --csv results/wins.csv
 
 A graph is the name of one of the paper's datasets, or a file or folder that justjump reads; `made` stands for six
-graphs that are made here, on most of which neighbours mislead, and "random edges" is one of them. With
+graphs that are made here, on most of which neighbours mislead, and "random edges" is one of them. `linear` stands for
+those of linear_graphs.py, whose labels are linear in the features and have nothing to do with edges. With
 `--models paper-start paper-update ...`, the recommended network has the paper's value of one option. Runs are kept in
 a folder, and the same command goes on where it was stopped.
 
@@ -28,6 +29,7 @@ from justjump.nn import ModelConfig
 from justjump.options import changed, recommended
 from justjump.train import Protocol, TrainingWarning, fit
 from justjump.train.start import default_split
+from linear_graphs import KINDS, linear_graph
 
 MODELS = ("dna-recommended", "dna-equal", "gcn-recommended", "dna-paper", "logreg")
 TUNED_MODELS = tuple(f"{kind}-tuned" for kind in TUNED)
@@ -107,6 +109,8 @@ def find(names: list[str]) -> Iterator[Graph]:
     for name in names:
         if name == "made" or name in MADE:
             yield from (made.graph(title) for title, made in MADE.items() if name in ("made", title))
+        elif name == "linear" or name in KINDS:
+            yield from (linear_graph(title) for title in KINDS if name in ("linear", title))
         else:
             yield load(name) if name in NAMES else read_graph(name)
 

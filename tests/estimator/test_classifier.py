@@ -120,8 +120,7 @@ def test_before_fit(method: str) -> None:
 def test_parameters_reach_the_run() -> None:
     model = DNAClassifier(**SMALL, patience=3, stratified=False, window=1, random_state=7).fit(two_rings())
     assert model.run_.config.window == 1
-    asked = recommended(Protocol, max_epochs=30, patience=3, stratified=False)
-    assert model.run_.protocol == replace(asked, self_training=0.0)  # found from the graph
+    assert model.run_.protocol == recommended(Protocol, max_epochs=30, patience=3, stratified=False)
     assert model.run_.seed == 7
 
 

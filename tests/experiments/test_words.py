@@ -18,12 +18,12 @@ def test_the_command_that_trains_a_network_names_every_option_that_differs() -> 
         "justjump train --graph 'my graph.npz' --directed --model gat --layers 3 --jump pool --no-jump-input "
         "--learning-rate 0.01 --splits 3 "
         "--output runs/my-graph-gat-pool-3-128-16-8-jump_input-False-update-initial-dropout-auto"
-        "-input_dropout-auto-attention_dropout-0.2-initial_share-auto-identity-auto-learning_rate-0.01-patience-50-decay_nodes-2000"
-        "-self_training-auto"
+        "-input_dropout-auto-attention_dropout-0.2-initial_share-auto-linear_share-auto-identity-auto"
+        "-learning_rate-0.01-patience-50-decay_nodes-2000"
     )
     of_the_paper = train_command(graph, ModelConfig("gcn", layers=1), Protocol(), 3)
-    named = "--model gcn --layers 1 --update none --dropout 0.5 --input-dropout 0.5 --patience 10 --decay-nodes 0"
-    assert named in of_the_paper
+    named = "--model gcn --layers 1 --update none --dropout 0.5 --input-dropout 0.5 --linear-share 0.0 --patience 10"
+    assert f"{named} --decay-nodes 0" in of_the_paper
     deep = train_command(graph, ModelConfig(layers=5), Protocol(), 3)
     assert "--window 5" in deep, "what is recommended for deep networks is something else"
     assert "--identity 0.0" in deep

@@ -1,4 +1,4 @@
-"""What a graph chooses: the share of h(0) and the weight of self-training."""
+"""What a graph chooses: the share of h(0)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +9,9 @@ import pytest
 import torch
 
 from justjump.data import load
-from justjump.options import recommended
-from justjump.train import Protocol, Run, fit
-from justjump.train.choices import LARGER_SHARE, TAUGHT, with_self_training
-from neighbor_graphs import NODES, chosen_share, graph_of, made, random_edges
-
-SIZES: dict[str, Any] = {"hidden": 16, "groups": 1, "heads": 1, "progress": False}
+from justjump.train import fit
+from justjump.train.choices import LARGER_SHARE
+from neighbor_graphs import NODES, chosen_share, graph_of, made
 
 
 def test_what_was_chosen_stays_and_so_do_deep_networks_and_other_tasks() -> None:
@@ -78,30 +75,3 @@ def test_a_few_nodes_decide_nothing() -> None:
     rng = np.random.default_rng(0)
     few = graph_of(rng.normal(size=(20, 2)), rng.integers(0, 20, (2, 40)), np.arange(20) % 2)
     assert chosen_share(few) is None
-
-
-def test_training_chooses_self_training_where_neighbors_add_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    graph = random_edges()
-    run = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
-    assert run.protocol.self_training == TAUGHT
-    assert "self_training: 3, since neighbours add no more than chance would" in capsys.readouterr().err
-    assert Run.load(tmp_path / "run").protocol.self_training == TAUGHT
-    again = fit(graph, **SIZES, max_epochs=2, output=tmp_path / "run")
-    assert again.val_loss == run.val_loss
-    assert "self_training" not in capsys.readouterr().err
-    explicit = fit(graph, **SIZES, max_epochs=2, self_training=TAUGHT)
-    assert explicit.val_loss == run.val_loss
-    assert fit(graph, **SIZES, max_epochs=2, self_training=0).protocol.self_training == 0
-    rare: tuple[dict[str, Any], ...] = ({"batch_size": 100}, {"class_weight": "balanced"}, {"watch": "macro_f1"})
-    for others in rare:
-        assert fit(graph, **SIZES, max_epochs=2, **others).protocol.self_training == 0
-    assert fit(load("cora"), **SIZES, max_epochs=2).protocol.self_training == 0
-
-
-def test_what_the_user_chose_stays() -> None:
-    assert with_self_training(recommended(Protocol), teaches=True).self_training == TAUGHT
-    assert with_self_training(recommended(Protocol), teaches=False).self_training == 0
-    assert with_self_training(recommended(Protocol, batch_size=9), teaches=True).self_training == 0
-    assert with_self_training(Protocol(self_training=0.5), teaches=True).self_training == 0.5

@@ -23,10 +23,10 @@ from justjump.train import Protocol
 
 
 def is_of(config: ModelConfig, result: dict[str, Any]) -> bool:
-    """Whether a result is of this network, whose dropout and share of h(0) training may have chosen."""
+    """Whether a result is of this network, whose dropout and shares training may have chosen."""
     found = ModelConfig(**result["config"])
-    share = found.initial_share if config.initial_share is None else config.initial_share
-    return found.suited() == replace(config, initial_share=share).suited()
+    names = [name for name in ("initial_share", "linear_share") if getattr(config, name) is None]
+    return found.suited() == replace(config, **{name: getattr(found, name) for name in names}).suited()
 
 
 def demo(splits: int, jobs: int) -> None:

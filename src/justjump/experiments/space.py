@@ -11,7 +11,6 @@ from justjump.experiments.sweep import Candidate
 from justjump.nn import ModelConfig
 from justjump.options import recommended
 from justjump.train import Protocol
-from justjump.train.choices import self_training_is_open
 
 if TYPE_CHECKING:
     import optuna
@@ -24,7 +23,7 @@ JUMPS = ("none", "concat", "pool")
 UPDATES = ("none", "skip", "initial")
 SHARES = (None, 0.1, 0.3, 0.5)  # None is what suits the depth and the graph
 DROPOUTS = (None, 0.2, 0.4, 0.6, 0.8)  # None is what suits the task, or the features
-TAUGHT = (None, 0.0, 0.3, 1.0, 3.0)  # None is what suits the graph
+TAUGHT = (0.0, 0.3, 1.0, 3.0)
 ATTENTION = ("learned", "biased", "equal")
 NORMS = ("none", "layer sum", "layer relu", "batch sum", "batch relu")
 # What a search may choose, but for the norm, which stands for two options.
@@ -97,6 +96,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, task: Task = "m
         norm_after=norm_after,
         identity=choice("identity", (None, 0.0, 0.5)),
         window=0,
+        linear_share=None,
         dropout=choice("dropout", DROPOUTS),
         input_dropout=choice("input_dropout", (*DROPOUTS, 0.0)),
         layer_dropout=rate("layer_dropout", 0.0, 0.6, step=0.2),
@@ -106,7 +106,7 @@ def propose(trial: optuna.Trial, model: str, protocol: Protocol, task: Task = "m
         drop_edge=rate("drop_edge", 0.0, 0.6, step=0.2) if protocol.batch_size is None else 0.0,
         start=choice("start", ("paper", "scaled")) if kind == "dna" else "paper",
     )
-    is_taught = task == "multiclass" and self_training_is_open(protocol)
+    is_taught = task == "multiclass" and protocol.batch_size is None
     training = replace(
         protocol,
         learning_rate=rate("learning_rate", 1e-3, 2e-2),

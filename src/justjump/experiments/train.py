@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,7 @@ from justjump.files import new_folder, replace_text
 from justjump.nn import ModelConfig
 from justjump.train import Protocol, RunError
 from justjump.train.batches import check_batches
-from justjump.train.choices import (
-    LARGER_SHARE,
-    TAUGHT,
-    described_self_training,
-    described_share,
-    self_training_is_open,
-    share_is_open,
-)
+from justjump.train.choices import LARGER_SHARE, described_linear_share, described_share, share_is_open
 from justjump.train.device import checked_device
 from justjump.train.evaluation import notes_on_data
 from justjump.train.measures import measures_of
@@ -92,8 +86,11 @@ def conclude(
     done = [result for result in results if result["finished"]]
     if share_is_open(config):
         _say_where(described_share, done, [one["config"]["initial_share"] == LARGER_SHARE for one in done])
-    if self_training_is_open(protocol):
-        _say_where(described_self_training, done, [one["protocol"]["self_training"] == TAUGHT for one in done])
+    shares = [one["config"]["linear_share"] for one in done]
+    if config.linear_share is None and any(shares):
+        found = sorted({share for share in shares if share})
+        words = " to ".join(f"{share:g}" for share in dict.fromkeys([found[0], found[-1]]))
+        _say_where(partial(described_linear_share, words), done, [bool(share) for share in shares])
     summary = _report(graph, config, protocol, done, seconds)
     if output is not None and done:
         replace_text(output / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
@@ -134,8 +131,7 @@ def _report(
             | {key: result[key] and 100 * result[key] for key in ("test_accuracy", "val_accuracy")}
             | {key: result[key] for key in ("measures", "confusion", "calibration", "notes")}
             # Training may have chosen them.
-            | {"initial_share": result["config"]["initial_share"]}
-            | {"self_training": result["protocol"]["self_training"]}
+            | {name: result["config"][name] for name in ("initial_share", "linear_share")}
             for result in results
         ],
     }

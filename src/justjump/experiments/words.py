@@ -59,7 +59,7 @@ def listed(options: dict[str, Any]) -> str:
     'layers=2 dropout=auto'
     """
     chosen_later = {"dropout": None, "input_dropout": None, "initial_share": None, "identity": None, "window": 0}
-    chosen_later |= {"self_training": None}
+    chosen_later |= {"linear_share": None}
     return " ".join(
         f"{name}={'auto' if (name, value) in chosen_later.items() else value}" for name, value in options.items()
     )

@@ -58,6 +58,7 @@ class NodeClassifier(Layers):
         jumps = config.layers + config.jump_input
         self.jump = jumping_knowledge(config.jump, d, jumps)
         self.lin_out = nn.Linear(d * jumps if config.jump == "concat" else d, num_classes)
+        self.lin_alone = FeatureLinear(num_features, num_classes) if config.linear_share else None
         self.readout = Readout(config.readout, self.lin_out.in_features)
         counts = config.layers + (config.norm_after == "relu")
         self.norms = nn.ModuleList(norm for _ in range(counts) if (norm := norm_module(config.norm, d)) is not None)
@@ -90,9 +91,14 @@ class NodeClassifier(Layers):
         history = self.representations(x, adj)
         final = self.final((history if self.jump else history[-1:]).take(adj.nodes))
         if batch is not None:
+            if self.lin_alone is not None:
+                raise ValueError(f"linear_share={self.config.linear_share:g} is for nodes: leave out batch")
             graphs = count_graphs(batch, adj.num_nodes, num_graphs)
             final = self.readout(final, batch if adj.nodes is None else batch[adj.nodes], graphs)
-        return self.logits(final)
+        if self.lin_alone is None:
+            return self.logits(final)
+        nodes = torch.arange(final.size(0), device=final.device) if isinstance(adj, Hops) else adj.nodes
+        return self.logits(final, x if nodes is None else rows_of(x, nodes))
 
     def representations(self, x: Tensor | SparseMatrix, adj: Adjacency | Hops) -> History:
         """The projected features h(0) and the output h(t) of each layer, T + 1 in all.
@@ -160,10 +166,18 @@ class NodeClassifier(Layers):
         final: Tensor = self.jump([history[t] for t in range(first, len(history))])
         return final
 
-    def logits(self, final: Tensor) -> Tensor:
-        """The last map, of what :meth:`final` gives. ``[n, d] -> [n, classes]``"""
+    def logits(self, final: Tensor, x: Tensor | SparseMatrix | None = None) -> Tensor:
+        """The last map, of what :meth:`final` gives, mixed with that of the features. ``[n, d] -> [n, classes]``
+
+        Args:
+            x: features of the same nodes, where they have a share in the output
+        """
         logits: Tensor = self.lin_out(ops.dropout(final, self._dropout, self.training))
-        return logits
+        if self.lin_alone is None:
+            return logits
+        assert x is not None
+        assert self.config.linear_share is not None
+        return torch.lerp(logits, self.lin_alone(x), self.config.linear_share)
 
     @torch.no_grad()
     def attention(self, x: Tensor | SparseMatrix, graph: Any, layer: int | None = None) -> EdgeAttention:
@@ -178,6 +192,11 @@ class NodeClassifier(Layers):
         _, attention = self.convs[layer - 1](history[:layer], adj, return_attention=True)
         result: EdgeAttention = attention
         return result
+
+
+def rows_of(x: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
+    """The features of some nodes."""
+    return x[nodes] if isinstance(x, Tensor) else x.take(nodes)
 
 
 def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:

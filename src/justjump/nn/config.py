@@ -86,6 +86,13 @@ class ModelConfig:
         recommended=None,
         later=True,
     )
+    linear_share: float | None = option(
+        0.0,
+        "Share of a linear model of the features in the output (tasks of nodes). What is recommended: the share that "
+        "is best on the validation nodes where this model alone is as good there as the network, else 0.",
+        recommended=None,
+        later=True,
+    )
     identity: float | None = option(
         0.0,
         "Identity mapping: layer t projects by (1 - b) I + b W with b = log(1 + identity / t), at most 1; 0 is for W "
@@ -146,6 +153,8 @@ class ModelConfig:
         check_sizes(self.hidden, self.heads if self.model != "gcn" else 1, self.groups, "hidden")
         if self.initial_share is not None and not 0 < self.initial_share < 1:
             raise ValueError(f"initial_share={self.initial_share} must be between 0 and 1")
+        if self.linear_share is not None and not 0 <= self.linear_share <= 1:
+            raise ValueError(f"linear_share={self.linear_share} must be between 0 and 1")
         if self.identity is not None and not 0 <= self.identity < math.inf:
             raise ValueError(f"identity={self.identity} must be 0 or a positive number, such as 0.5")
         # Like its start, the recommended attention of DNA says nothing about the others.

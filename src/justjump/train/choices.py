@@ -1,83 +1,40 @@
-"""What a graph chooses where the user did not: the share of h(0), and the weight of self-training."""
+"""What a graph chooses where the user did not: the share of h(0), and that of a linear model in the output."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from torch import Tensor
-
-from justjump.data import Graph, Split
 from justjump.nn import ModelConfig
 from justjump.nn.config import FEW_LAYERS
-from justjump.train.inputs import Inputs
-from justjump.train.neighbors import Gain, self_training_helps
-from justjump.train.protocol import Protocol
-from justjump.train.remedies import favours_rare_classes
+from justjump.train.neighbors import Gain
 from justjump.train.run import saved_settings
 from justjump.train.saved import RUN_FILE, read_values
 
 LARGER_SHARE = 0.5
-TAUGHT = 3.0  # the weight of self-training
-
-Options = tuple[ModelConfig, Protocol]  # of one run
 
 
-def is_open(config: ModelConfig, protocol: Protocol) -> bool:
-    """Whether the graph may choose something.
+def as_saved(config: ModelConfig, folder: Path) -> ModelConfig:
+    """The network, with what was chosen for the run in the folder, if there is one: it is not chosen again.
 
-    >>> is_open(ModelConfig(), Protocol())
-    False
+    A run that goes on chooses the share of a linear model when it ends.
     """
-    return share_is_open(config) or self_training_is_open(protocol)
-
-
-def chosen(
-    config: ModelConfig, protocol: Protocol, gain: Gain | None = None, teaches: bool = False, regression: bool = False
-) -> Options:
-    """The options with values for all that was left open.
-
-    Args:
-        gain: what neighbours add; None if nobody knows
-        teaches: whether self-training suits the graph
-        regression: whether numbers are predicted
-    """
-    return with_share(config, gain).suited(regression), with_self_training(protocol, teaches)
-
-
-def chosen_by_graph(asked: Options, graph: Graph, inputs: Inputs, split: Split, linear: Tensor | None) -> Options:
-    """The options with what suits the graph for all that was left open.
-
-    Args:
-        linear: what :func:`~justjump.train.neighbors.features_alone` found
-    """
-    gain = Gain.of(linear, inputs, split)
-    is_tried = gain is not None and gain.is_nothing and self_training_is_open(asked[1])
-    teaches = is_tried and self_training_helps(graph, inputs, split)
-    return chosen(*asked, gain, teaches, graph.task == "regression")
-
-
-def as_saved(config: ModelConfig, protocol: Protocol, folder: Path) -> Options:
-    """The options, with what was chosen for the run in the folder, if there is one: it is not chosen again."""
     if not (folder / RUN_FILE).exists():
-        return config, protocol
-    found = saved_settings(read_values(folder))
+        return config
+    values = read_values(folder)
+    found = saved_settings(values)["config"]
     if share_is_open(config):
-        config = replace(config, initial_share=found["config"]["initial_share"])
-    if self_training_is_open(protocol):
-        protocol = replace(protocol, self_training=found["protocol"]["self_training"])
-    return config, protocol
-
-
-def notes_on_choices(asked: Options, found: Options) -> Iterator[str]:
-    """Lines for users for whose graph another value than usual was chosen."""
-    if share_is_open(asked[0]) and found[0].initial_share == LARGER_SHARE:
-        yield described_share()
-    if self_training_is_open(asked[1]) and found[1].self_training:
-        yield described_self_training()
+        config = replace(config, initial_share=found["initial_share"])
+    if config.linear_share is None and values["finished"]:
+        config = replace(config, linear_share=found["linear_share"])
+    return config
 
 
 def share_is_open(config: ModelConfig) -> bool:
-    """Whether the graph may choose the share of h(0)."""
+    """Whether the graph may choose the share of h(0).
+
+    >>> share_is_open(ModelConfig())
+    False
+    """
     return config.initial_share is None and config.update == "initial" and config.layers <= FEW_LAYERS
 
 
@@ -87,24 +44,12 @@ def with_share(config: ModelConfig, gain: Gain | None) -> ModelConfig:
     return replace(config, initial_share=LARGER_SHARE) if is_larger else config
 
 
-def self_training_is_open(protocol: Protocol) -> bool:
-    """Whether the weight of self-training is to be found from the graph.
-
-    It is not for mini-batches, nor where training is for other measures than those that tell whether it suits a graph.
-    """
-    is_plain = protocol.batch_size is None and not favours_rare_classes(protocol)
-    return protocol.self_training is None and is_plain
-
-
-def with_self_training(protocol: Protocol, teaches: bool) -> Protocol:
-    """The same training, with a weight of self-training where none was chosen.
-
-    Args:
-        teaches: whether self-training suits the graph
-    """
-    if protocol.self_training is not None:
-        return protocol
-    return replace(protocol, self_training=TAUGHT if teaches and self_training_is_open(protocol) else 0.0)
+def notes_on_choices(asked: ModelConfig, found: ModelConfig) -> Iterator[str]:
+    """Lines for users for whose graph another value than usual was chosen."""
+    if share_is_open(asked) and found.initial_share == LARGER_SHARE:
+        yield described_share()
+    if asked.linear_share is None and found.linear_share:
+        yield described_linear_share(f"{found.linear_share:g}")
 
 
 def described_share(which: str = "") -> str:
@@ -116,10 +61,10 @@ def described_share(which: str = "") -> str:
     return f"initial_share: {LARGER_SHARE}{which}, since neighbours add little to a node's own features"
 
 
-def described_self_training(which: str = "") -> str:
-    """A line for users whose network teaches itself.
+def described_linear_share(share: str, which: str = "") -> str:
+    """A line for users in whose network's output a linear model has a share.
 
-    >>> described_self_training(" in split 3")
-    'self_training: 3 in split 3, since neighbours add no more than chance would'
+    >>> described_linear_share("0.75", " in split 3")
+    'linear_share: 0.75 in split 3, since a linear model of the features alone is as good as the network'
     """
-    return f"self_training: {TAUGHT:g}{which}, since neighbours add no more than chance would"
+    return f"linear_share: {share}{which}, since a linear model of the features alone is as good as the network"

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from justjump.nn import DNAConv, NodeClassifier
+from justjump.nn.classifier import rows_of
 from justjump.ops import Adjacency, History, Hops, Sampler
 from justjump.train.inputs import Inputs
 
@@ -45,8 +46,7 @@ def output_by_layer(
         if model.jump is None and not isinstance(model.convs[0], DNAConv) and not model.reads_first:
             stored.clear()  # no one reads them any more
         stored.append(out)
-    parts = [model.lin_out(model.final(History([h[block] for h in stored]))) for block in torch.split(nodes, budget)]
-    return torch.cat(parts)
+    return torch.cat([_last(model, inputs, stored, block) for block in torch.split(nodes, budget)])
 
 
 def _read(whole: Adjacency, nodes: Tensor, layers: int) -> list[Tensor]:
@@ -66,8 +66,14 @@ def _first(model: NodeClassifier, inputs: Inputs, rows: Tensor, budget: int) -> 
     x = inputs.x
     out = torch.zeros(x.shape[0], model.config.hidden, dtype=model.lin_out.weight.dtype)
     for block in torch.split(rows, budget):
-        out[block] = model.first(x[block] if isinstance(x, Tensor) else x.take(block))
+        out[block] = model.first(rows_of(x, block))
     return out
+
+
+def _last(model: NodeClassifier, inputs: Inputs, stored: list[Tensor], block: Tensor) -> Tensor:
+    """The output for some nodes, whose representations are stored. ``[n, C]``"""
+    x = None if model.lin_alone is None else rows_of(inputs.x, block)
+    return model.logits(model.final(History([h[block] for h in stored])), x)
 
 
 def _blocks(whole: Adjacency, rows: Tensor, budget: int) -> Iterator[Tensor]:

@@ -15,15 +15,16 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.options import changed, given
 from justjump.train.batches import check_batches
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.choices import as_saved, chosen, chosen_by_graph, is_open, notes_on_choices
+from justjump.train.choices import as_saved, notes_on_choices, share_is_open, with_share
 from justjump.train.device import checked_device
 from justjump.train.epochs import both, make_steps, train_until_done
 from justjump.train.errors import TrainingWarning
 from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_notes
 from justjump.train.inputs import Inputs, data_hash, prepare
+from justjump.train.linear import check_linear_share, with_linear_model
 from justjump.train.measures import SCORE
 from justjump.train.memory import WEIGHT_COPIES, check_weights, notes_on_memory
-from justjump.train.neighbors import features_alone, notes_on_features
+from justjump.train.neighbors import Gain, features_alone, notes_on_features
 from justjump.train.objective import Objective
 from justjump.train.optimizer import make_average, make_optimizer
 from justjump.train.process import keep_memory, one_torch_thread
@@ -109,10 +110,11 @@ def fit(
     preprocessing = inputs.preprocessing if inputs else preprocessing_of(graph, protocol)
     folder = None if output is None else Path(output)
     check_self_training(graph, protocol)
+    check_linear_share(graph, config)
+    asked = config
     if folder is not None:
-        config, protocol = as_saved(config, protocol, folder)
-    if not is_open(config, protocol):
-        config, protocol = chosen(config, protocol, regression=graph.task == "regression")
+        config = as_saved(config, folder)
+    config = config if share_is_open(config) else config.suited(graph.task == "regression")
     wanted = settings(config, protocol, seed, digest, preprocessing)
     if folder is not None and (run := finished_run(folder, wanted)) is not None:
         return run
@@ -121,12 +123,9 @@ def fit(
     check_weights(config, preprocessing.num_outputs, graph.num_classes, copies)
     with one_torch_thread():
         linear = features_alone(graph, inputs, split)
-        if is_open(config, protocol):  # there is no run in the folder
-            asked = config, protocol
-            config, protocol = chosen_by_graph(asked, graph, inputs, split, linear)
+        if share_is_open(config):  # there is no run in the folder
+            config = with_share(config, Gain.of(linear, inputs, split)).suited(graph.task == "regression")
             wanted = settings(config, protocol, seed, digest, preprocessing)
-            for line in notes_on_choices(asked, (config, protocol)) if is_first else ():
-                print(line, file=sys.stderr)
     if is_first:
         say_task(graph, protocol, "task=...")
     if protocol.batch_size is not None:
@@ -139,7 +138,8 @@ def fit(
     keep_memory()
     with one_torch_thread(), torch.random.fork_rng(devices=[]), EpochBar(protocol, graph.task, progress) as bar:
         torch.manual_seed(seed)
-        model = NodeClassifier(config, preprocessing.num_outputs, graph.num_classes).to(place)
+        bare = replace(config, linear_share=0.0)  # the linear model is none of training's concern
+        model = NodeClassifier(bare, preprocessing.num_outputs, graph.num_classes).to(place)
         state = State(
             model,
             make_optimizer(model, protocol, len(split.train)),
@@ -157,6 +157,9 @@ def fit(
         step, check = make_steps(state, inputs, split, protocol, objective, seed)
         finished = train_until_done(state, protocol, step, check, save, both(bar, on_epoch))
         model.load_state_dict(state.best)
+        model = with_linear_model(model, config.linear_share, inputs, split, objective)
+        for line in notes_on_choices(asked, model.config) if is_first else ():
+            print(line, file=sys.stderr)
         if protocol.calibrate:
             objective = replace(objective, temperature=calibrated(model, inputs, split, objective))
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])

@@ -8,10 +8,11 @@ from torch.nn import functional as F
 
 from justjump import ops
 from justjump.data import Graph, Split
+from justjump.nn.classifier import rows_of
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
+from justjump.train.linear import linear_output
 from justjump.train.remedies import Remedies, favours_rare_classes
-from justjump.train.self_training import sharpened
 
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
@@ -31,7 +32,9 @@ def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
         return None
     inputs = inputs.to(torch.device("cpu"))
     train, x = torch.from_numpy(split.train), _comparable(inputs.x)
-    return _linear(x, *_regression(_rows(x, train), inputs.labels[train], graph.num_classes, steps=60)).softmax(1)
+    return linear_output(x, _regression(rows_of(x, train), inputs.labels[train], graph.num_classes, steps=60)).softmax(
+        1
+    )
 
 
 def notes_on_features(
@@ -73,11 +76,6 @@ class Gain(NamedTuple):
     own: float
 
     @property
-    def is_nothing(self) -> bool:
-        """Surely little, and at most one standard error."""
-        return self.is_little and self.accuracy <= self.error
-
-    @property
     def is_little(self) -> bool:
         """Surely little, for rare classes too, and beside features that say most.
 
@@ -111,29 +109,6 @@ class Gain(NamedTuple):
         return cls(accuracy.item(), _error(difference), _by_class(difference, labels, classes), more)
 
 
-def self_training_helps(graph: Graph, inputs: Inputs, split: Split) -> bool:
-    """Whether a linear model of the features is no worse on the validation nodes if it teaches itself the others.
-
-    Neither its accuracy may fall by more than one standard error nor that of the mean class. Where most of the others
-    are for validation, it would learn to be sure of those. It needs what :func:`features_alone` needs.
-    """
-    inputs = inputs.to(torch.device("cpu"))
-    train, val = torch.from_numpy(split.train), torch.from_numpy(split.val)
-    is_other = torch.ones(len(inputs.labels), dtype=torch.bool)
-    is_other[train] = False
-    others = is_other.nonzero()[:, 0]
-    if len(others) < 2 * len(val):
-        return False
-    x, labels, classes = _comparable(inputs.x), inputs.labels, graph.num_classes
-    plain, taught = (
-        _linear(_rows(x, val), *_regression(_rows(x, train), labels[train], classes, 150, rest)).argmax(1)
-        for rest in (None, _rows(x, others))
-    )
-    difference = (taught == labels[val]).float() - (plain == labels[val]).float()
-    lost = -min(difference.mean().item(), _by_class(difference, labels[val], classes))
-    return lost <= _error(difference)
-
-
 def _error(values: Tensor) -> float:
     """The standard error of a mean, as if one more value had differed: where none of a few does, that is no proof."""
     return float(((values - values.mean()).square().sum() + 1).sqrt() / len(values))
@@ -151,40 +126,22 @@ def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
     right = torch.empty(len(x))
     for seen, other in ((order[::2], order[1::2]), (order[1::2], order[::2])):
-        scores = _linear(x[other], *_regression(x[seen], labels[seen], classes, steps=100))
+        scores = linear_output(x[other], _regression(x[seen], labels[seen], classes, steps=100))
         right[other] = (scores.argmax(1) == labels[other]).float()
     return right
 
 
-def _regression(
-    x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int, others: Tensor | SparseMatrix | None = None
-) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a multinomial regression after some steps of Adam.
-
-    Args:
-        others: rows without labels, which it teaches itself after a fifth of the steps, more and more
-    """
+def _regression(x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a multinomial regression after some steps of Adam."""
     with torch.enable_grad():
         weight, bias = torch.zeros(x.shape[1], classes), torch.zeros(classes)
         optimizer = torch.optim.Adam([weight.requires_grad_(), bias.requires_grad_()], lr=0.1)
-        for step in range(steps):
+        for _ in range(steps):
             optimizer.zero_grad()
-            loss = F.cross_entropy(_linear(x, weight, bias), labels) + 0.00025 * weight.square().sum()
-            if others is not None and step > steps // 5:
-                said = _linear(others, weight, bias)
-                share = min(1.0, (step - steps // 5) / (2 * steps / 3))
-                loss = loss + share * F.cross_entropy(said, sharpened(said.detach().softmax(1)))
+            loss = F.cross_entropy(linear_output(x, (weight, bias)), labels) + 0.00025 * weight.square().sum()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
     return weight.detach(), bias.detach()
-
-
-def _rows(x: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
-    return x.take(nodes) if isinstance(x, SparseMatrix) else x[nodes]
-
-
-def _linear(x: Tensor | SparseMatrix, weight: Tensor, bias: Tensor) -> Tensor:
-    return (ops.spmm(x, weight) if isinstance(x, SparseMatrix) else x @ weight) + bias
 
 
 def _comparable(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:

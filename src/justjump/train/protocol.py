@@ -102,12 +102,9 @@ class Protocol:
         recommended=2000,
         later=True,
     )
-    self_training: float | None = option(
+    self_training: float = option(
         0.0,
-        "Weight of a second loss, which trains the network on its own sharpened predictions for all other nodes. What "
-        "is recommended: 3 where neighbours add nothing to a node's own features and it does a linear model of these "
-        "no harm, else 0.",
-        recommended=None,
+        "Weight of a second loss, which trains the network on its own sharpened predictions for all other nodes.",
         later=True,
     )
     average: float = option(
@@ -153,7 +150,7 @@ class Protocol:
             )
         if self.input_weight_decay is not None and not self.input_weight_decay >= 0:
             raise ValueError(f"input_weight_decay={self.input_weight_decay} must not be negative")
-        if self.self_training is not None and not 0 <= self.self_training < math.inf:
+        if not 0 <= self.self_training < math.inf:
             raise ValueError(f"self_training={self.self_training} must be 0 or a positive number, such as 3")
         if self.self_training and self.batch_size is not None:
             raise ValueError(

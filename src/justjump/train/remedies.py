@@ -59,14 +59,14 @@ class Remedies:
         """If a linear model of the features alone is better.
 
         >>> Remedies(ModelConfig(), Protocol(), 30).for_features
-        "try update='initial', self_training=3, a lower attention_dropout than 0.8 or a longer patience than 10"
+        "try update='initial', linear_share=0.5, a lower attention_dropout than 0.8 or a longer patience than 10"
         """
         config = self.config
         way = ["update='initial'"] * (config.update != "skip" and not (config.jump == "concat" and config.jump_input))
         if config.update == "initial":
             way = ["initial_share=0.5"] * ((config.initial_share or 0.0) < 0.5)
-        taught = [] if self.protocol.self_training or self.protocol.batch_size else ["self_training=3"]
-        return _one_of([*way, *taught, *self._less_dropout, self._longer])
+        mixed = [] if config.linear_share else ["linear_share=0.5"]
+        return _one_of([*way, *mixed, *self._less_dropout, self._longer])
 
     @property
     def _less_dropout(self) -> list[str]:

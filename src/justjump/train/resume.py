@@ -21,6 +21,8 @@ def finished_run(folder: Path, wanted: dict[str, Any]) -> Run | None:
         return None
     values = read_values(folder)
     found = saved_settings(values)
+    if not values["finished"] and wanted["config"]["linear_share"] is None:
+        found["config"]["linear_share"] = None  # it is chosen when the run ends
     if found != wanted:
         differ = ", ".join(differences(found, wanted))
         raise RunError(f"{folder} holds a run with other settings ({differ}): choose another output folder")

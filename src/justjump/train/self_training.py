@@ -57,7 +57,7 @@ class SelfTraining:
 
     def step(self) -> float:
         """An epoch of training; its loss on the training nodes, before it."""
-        weight = (self.protocol.self_training or 0.0) * min(1.0, self.state.progress.epoch / RISE)
+        weight = self.protocol.self_training * min(1.0, self.state.progress.epoch / RISE)
         targets = sharpened(torch.softmax(self._output_kept()[self.others], dim=1)) if weight else None
         model, optimizer = self.state.model, self.state.optimizer
         model.train()

@@ -54,7 +54,8 @@ class Inference:
         own = self.parts.manifest.parts[number].sizes.nodes
         with one_torch_thread():
             rows = [self.rows(s, number)[:own] for s in read_by(self.model, self.layers + 1)]
-            return self.model.logits(self.model.final(History(rows)))
+            x = None if self.model.lin_alone is None else self.local(number).features
+            return self.model.logits(self.model.final(History(rows)), x)
 
     def fill_halo(self, s: int, number: int) -> None:
         """Bring the rows of h(s) that a part reads of other parts."""

@@ -16,7 +16,6 @@ from justjump.data import Graph, Split
 from justjump.data.parts import Parts
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.train.checkpoint import Progress, State, load_state, remove_state, save_state
-from justjump.train.choices import chosen
 from justjump.train.epochs import both, train_until_done
 from justjump.train.errors import RunError, TrainingWarning
 from justjump.train.evaluation import evaluated, notes_on_data, say_notes
@@ -60,7 +59,7 @@ def train_as_worker(
     """
     leads = transport.rank == 0
     graph = labels_of(parts)
-    config, protocol = chosen(config, protocol, regression=graph.task == "regression")
+    config = replace(config, linear_share=config.linear_share or 0.0).suited(graph.task == "regression")
     check_learnable(graph, protocol)
     split = split or default_split(graph, protocol, seed)
     split.check(graph)

@@ -18,6 +18,8 @@ def check_supported(config: ModelConfig, protocol: Protocol) -> None:
     check_inference(config)
     if protocol.batch_size is not None:
         raise ValueError(f"batch_size={protocol.batch_size} is not for graphs in parts: a step takes all nodes")
+    if config.linear_share:
+        raise ValueError(f"linear_share={config.linear_share:g} is not for graphs in parts: leave it out")
     if protocol.self_training:
         raise ValueError(f"self_training={protocol.self_training:g} is not for graphs in parts: leave it out")
     if protocol.scale != "auto":
