@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix, issparse, random
 from torch_geometric.data import Data, HeteroData
 
 from helpers import array_features, sparse_features
@@ -187,3 +187,13 @@ def test_a_table_goes_to_pyg_as_numbers() -> None:
     table = Table.of({"age": [30, None, 50], "city": ["a", "b", "a"]})
     graph = Graph(EDGES.numpy(), table, np.array([0, 1, 0]), ("u", "v"))
     assert graph.to_pyg().x.tolist() == [[30, 0, 1, 0, 0], [40, 1, 0, 1, 0], [50, 0, 1, 0, 0]]
+
+
+def test_features_may_be_a_scipy_matrix() -> None:
+    matrix = random(5, 4, 0.5, format="csr", random_state=0, dtype=np.float32)
+    labels = torch.tensor([0, 1, 0, 1, -1])
+    for kind in ("csr", "csc", "coo"):
+        graph = Graph.of(Data(x=matrix.asformat(kind), edge_index=EDGES, y=labels))
+        assert graph.num_nodes == 5
+        assert isinstance(graph.features, csr_matrix)
+        assert (graph.features != matrix).nnz == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import coo_matrix
+from scipy.sparse import coo_matrix, csr_matrix, issparse
 from torch_geometric.data import Batch, Data, Dataset, HeteroData
 
 from justjump.matrices import check_tensor
@@ -35,6 +35,9 @@ def from_pyg(data: Data, task: Task | None = None) -> dict[str, Any]:
         raise DataError(f"expected a graph (a torch_geometric.data.Data), got {type(data).__name__}: {remedy}")
     if data.x is None:
         raise DataError("data.x is missing: give every node features, or use torch.eye(num_nodes)")
+    if issparse(data.x):  # of which PyG cannot tell the number of nodes
+        data = copy(data)
+        data.x = _sparse_tensor(data.x)
     edge_index, edge_weight = _edges(data)
     labels = _labels(data, task)
     return {
@@ -118,17 +121,7 @@ def to_pyg(graph: Graph) -> Data:
     features = graph.features
     if isinstance(features, Table):
         features = Preprocessing.fit(features, "none").apply(features)
-    if not isinstance(features, np.ndarray):
-        coo = features.tocoo()
-        x = torch.sparse_coo_tensor(
-            torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.long),
-            torch.tensor(coo.data),
-            size=coo.shape,
-            is_coalesced=True,
-            check_invariants=True,
-        )
-    else:
-        x = torch.tensor(features)
+    x = torch.tensor(features) if isinstance(features, np.ndarray) else _sparse_tensor(features)
     data = Data(x=x, edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.labels))
     if graph.edge_weight is not None:
         data.edge_weight = torch.tensor(graph.edge_weight)
@@ -235,3 +228,17 @@ def _masks(data: Data) -> tuple[np.ndarray, ...] | None:
         return None
     # Some datasets have only a training mask. The other masks are then empty.
     return tuple(np.zeros(data.x.size(0), bool) if mask is None else _array(mask) for mask in found)
+
+
+def _sparse_tensor(matrix: Any) -> torch.Tensor:
+    """A scipy matrix as PyG has features."""
+    csr = csr_matrix(matrix, copy=True)
+    csr.sum_duplicates()
+    coo = csr.tocoo()
+    return torch.sparse_coo_tensor(
+        torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.long),
+        torch.tensor(coo.data),
+        size=coo.shape,
+        is_coalesced=True,
+        check_invariants=True,
+    )
