@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from job_kinds import SHORT, SMALL, RaisingJob, small_job
 from justjump.experiments.graph_spec import GraphSpec
 from justjump.experiments.train import run_jobs, train
+from justjump.nn import ModelConfig
+from justjump.options import recommended
 from justjump.train import Run, RunError, memory
 
 
@@ -87,3 +90,22 @@ def test_a_task_that_is_named_is_not_advised(tmp_path: Path, capsys: pytest.Capt
         printed = capsys.readouterr()
         assert "--task" not in printed.err
         assert last in (printed.err if protocol.task == "regression" else printed.out)
+
+
+def test_what_training_chose_is_said_and_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 8)).round(3)
+    labels = (x @ rng.normal(size=(8, 3))).argmax(1)
+    rows = [f"{node},{labels[node]},{','.join(map(str, x[node]))}" for node in range(600)]
+    (tmp_path / "nodes.csv").write_text("\n".join([f"id,label,{','.join('abcdefgh')}", *rows]))
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *(f"{i},{(7 * i) % 600}" for i in range(600))]))
+    spec, output = GraphSpec(path=str(tmp_path)), tmp_path / "runs"
+    config = replace(recommended(ModelConfig), hidden=16, groups=1, heads=1)
+    train(spec, config, SHORT, splits=2, seed=3, jobs=1, output=output, tensorboard=None, as_json=True)
+    shares = [Run.load(output / f"split-{seed}").config.linear_share for seed in (3, 4)]
+    printed = capsys.readouterr()
+    assert [run["linear_share"] for run in json.loads(printed.out)["runs"]] == shares
+    words = " to ".join(f"{share:g}" for share in sorted({share or 0.0 for share in shares}))
+    assert shares[0]
+    assert shares[1]
+    assert f"linear_share: {words}, since a linear model of the features alone is as good as" in printed.err
