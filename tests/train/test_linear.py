@@ -159,7 +159,7 @@ def test_linear_models_are_those_of_scikit_learn(sparse: bool) -> None:
         np.testing.assert_allclose(linear_output(rows, linear).softmax(1).numpy(), expected, atol=5e-3)
 
 
-def test_the_share_is_the_best_on_validation_unless_the_linear_model_is_surely_worse() -> None:
+def test_the_share_is_the_best_on_validation_unless_the_linear_model_is_worse() -> None:
     labels = torch.arange(200) % 2
     right, wrong = torch.eye(2)[labels], 1 - torch.eye(2)[labels]
     objective = Objective()

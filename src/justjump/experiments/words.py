@@ -96,7 +96,7 @@ def run_folder(spec: GraphSpec, config: ModelConfig, protocol: Protocol) -> str:
 def train_command(spec: GraphSpec, config: ModelConfig, protocol: Protocol, splits: int) -> str:
     """The command line that trains a network on the first splits and saves it.
 
-    >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --patience")[0]
+    >>> train_command(GraphSpec("cora"), ModelConfig("gcn", layers=2), Protocol(), 3).partition(" --linear-share")[0]
     'justjump train --dataset cora --model gcn --update none --dropout 0.5 --input-dropout 0.5'
     """
     words = ["--dataset", spec.dataset] if spec.dataset else ["--graph", spec.path or ""]

@@ -46,7 +46,7 @@ def with_linear_model(
     Args:
         model: without such a share
         share: of the linear model; if it is None, the one that is best on the validation nodes, and 0 where the linear
-            model alone is surely worse there than the network, or where there are few of them
+            model alone is worse there than the network, or where there are few of them
     """
     if share == 0 or inputs.batch is not None or not len(split.val):
         return model
@@ -71,20 +71,20 @@ def with_linear_model(
 
 
 def best_share(objective: Objective, output: Tensor, alone: Tensor, labels: Tensor) -> float:
-    """The share of the linear model with the best mean score; 0 if the linear model alone is surely worse.
+    """The share of the linear model with the best mean score; 0 if the linear model alone is worse.
 
     Args:
         output, alone: of the network and of the linear model, ``[n, C]``
     """
-    plain = scores(objective, output, labels)
-    lost = plain - scores(objective, alone, labels)
-    # As if one more node had differed: where none of a few does, that is no proof.
-    error = float(((lost - lost.mean()).square().sum() + 1).sqrt() / len(lost))
-    if lost.mean().item() > error:
+
+    def score(of: Tensor) -> float:
+        return scores(objective, of, labels).mean().item()
+
+    if score(alone) < score(output):
         return 0.0
-    mixed = {share: scores(objective, torch.lerp(output, alone, share), labels).mean().item() for share in SHARES}
+    mixed = {share: score(torch.lerp(output, alone, share)) for share in SHARES}
     share = max(mixed, key=lambda one: mixed[one])
-    return share if mixed[share] > plain.mean().item() else 0.0
+    return share if mixed[share] > score(output) else 0.0
 
 
 def scores(objective: Objective, output: Tensor, labels: Tensor) -> Tensor:
