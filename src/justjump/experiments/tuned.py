@@ -17,6 +17,7 @@ TUNED: dict[str, dict[str, Options]] = {
     "dna": {
         "cora": {"layers": 8},
         "citeseer": {"dropout": 0.6, "input_dropout": 0.6, "drop_edge": 0.4},
+        "coauthor_cs": {"initial_share": 0.5, "weight_decay": 0.0002},
         "amazon_photo": {"layers": 3, "jump": "concat", "update": "none", "attention_dropout": 0.4},
     },
     "gcn": {
@@ -26,11 +27,13 @@ TUNED: dict[str, dict[str, Options]] = {
             **{"dropout": 0.4, "input_dropout": 0.6, "layer_dropout": 0.2},
             **{"learning_rate": 0.0081, "weight_decay": 0.00023},
         },
+        "coauthor_cs": {"initial_share": 0.5, "weight_decay": 0.0002},
         "amazon_photo": {},
     },
     "gat": {
         "cora": {"layers": 8, "attention_dropout": 0.0, "learning_rate": 0.017},
         "citeseer": {},
+        "coauthor_cs": {"initial_share": 0.5, "weight_decay": 0.0002},
         "amazon_photo": {"layers": 3, "hidden": 256, "jump": "pool", "update": "none", "norm": "layer"},
     },
 }
