@@ -48,7 +48,7 @@ def with_linear_model(
         share: of the linear model; if it is None, the one that is best on the validation nodes, and 0 where the linear
             model alone is worse there than the network, or where there are few of them
     """
-    if share == 0 or inputs.batch is not None or not len(split.val):
+    if share == 0 or inputs.batch is not None:
         return model
     size = max(inputs.x.shape) * model.lin_out.out_features
     if share is None and (len(split.val) <= FEW or size > ENOUGH):
@@ -61,6 +61,8 @@ def with_linear_model(
         (one, scores(objective, linear_output(x, one), labels))
         for one in linear_models(rows_of(inputs.x, train), inputs.labels[train], objective, model.lin_out.out_features)
     ]
+    if not tried:  # numbers so large that no model was found
+        return model
     best = max(tried, key=lambda pair: pair[1].mean().item())[0]
     if share is None:
         model.eval()
