@@ -108,4 +108,4 @@ def test_what_training_chose_is_said_and_where(tmp_path: Path, capsys: pytest.Ca
     words = " to ".join(f"{share:g}" for share in sorted({share or 0.0 for share in shares}))
     assert shares[0]
     assert shares[1]
-    assert f"linear_share: {words}, since a linear model of the features alone is as good as" in printed.err
+    assert f"linear_share: {words}, since a linear model of the features alone is at least as good as" in printed.err

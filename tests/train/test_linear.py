@@ -17,6 +17,7 @@ from justjump.nn import ModelConfig, NodeClassifier
 from justjump.ops import Adjacency, Hops, Sampler, SparseMatrix
 from justjump.train import Protocol, Run, fit, prepare
 from justjump.train.checkpoint import Progress
+from justjump.train.errors import TrainingError
 from justjump.train.linear import SHARES, best_share, linear_models, linear_output, scores
 from justjump.train.objective import Objective
 from justjump.train.part import output_of_all
@@ -48,7 +49,7 @@ def test_where_the_classes_are_linear_it_is_as_good_as_logistic_regression(
     lines: Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = fit(lines, output=tmp_path / "run", progress=False)
-    said = f"linear_share: {run.config.linear_share:g}, since a linear model of the features alone is as good as"
+    said = f"linear_share: {run.config.linear_share:g}, since a linear model of the features alone is at least as good"
     assert said in capsys.readouterr().err
     assert run.config.linear_share in SHARES
     without = fit(lines, linear_share=0, progress=False)
@@ -81,7 +82,8 @@ def test_where_neighbors_say_more_there_is_none() -> None:
 def test_a_share_that_was_chosen_mixes_the_same_network_with_the_linear_model(lines: Graph) -> None:
     plain, mixed = (fit(lines, **SIZES, linear_share=share) for share in (0, 0.4))
     assert mixed.config.linear_share == 0.4
-    assert mixed.val_loss == plain.val_loss, "the linear model is none of training's concern"
+    assert torch.equal(mixed.model.lin_out.weight, plain.model.lin_out.weight), "training does not see it"
+    assert mixed.val_loss == pytest.approx(mixed.measures["val"]["log_loss"], rel=1e-4)
     inputs = prepare(lines, mixed.preprocessing)
     lin = mixed.model.lin_alone
     assert lin is not None
@@ -180,6 +182,14 @@ def test_scores_of_all_tasks() -> None:
     assert scores(Objective("multilabel"), output, unknown).tolist() == [1, 0.5]
     numbers = Objective("regression", mean=torch.tensor([1.0, 1.0]), scale=torch.tensor([2.0, 2.0]))
     assert scores(numbers, output, torch.tensor([[5.0, torch.nan], [1.0, 7.0]])).tolist() == [0, -0.5]
+
+
+def test_features_without_a_linear_model(lines: Graph) -> None:
+    graph = replace(lines, features=np.asarray(lines.features) * 1e18)
+    with pytest.raises(
+        TrainingError, match="there is no linear model .* for linear_share=0.5, since they have extreme"
+    ):
+        fit(graph, **SIZES, scale="none", linear_share=0.5)
 
 
 def test_what_it_is_not_for(lines: Graph, tmp_path: Path) -> None:

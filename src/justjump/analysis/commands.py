@@ -61,6 +61,7 @@ def influence_of_one(
     check_extra()
     pictures = figure_paths(output)
     found, subjects = open_subjects(folders, graph, directed, data_dir, label)
+    _say_linear_shares(subjects)
     number = pick_node(found, subjects[0], subjects[1]) if node is None else find_node(found, node)
     around = neighbourhood(found, number, hops, MOST_NODES)
     titles = [subject.title for subject in subjects]
@@ -95,6 +96,7 @@ def influence_of_all(
     check_extra()
     check_table("--output", output)
     found, subjects = open_subjects(folders, graph, directed, data_dir, label)
+    _say_linear_shares(subjects)
     keep_memory()
     fields: list[ReceptiveFields] = []
     with _bar() as bar:
@@ -112,6 +114,16 @@ def influence_of_all(
         )
     print(f"{rows:,} rows are in {output}", file=sys.stderr)
     _report(pictures)
+
+
+def _say_linear_shares(subjects: list[Subject]) -> None:
+    for subject in subjects:
+        if share := subject.run.config.linear_share:
+            print(
+                f"note: {share:g} of the output of {subject.title} is a linear model of a node's own features, which this "
+                "influence leaves out",
+                file=sys.stderr,
+            )
 
 
 def _tables(

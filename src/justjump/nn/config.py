@@ -89,7 +89,8 @@ class ModelConfig:
     linear_share: float | None = option(
         0.0,
         "Share of a linear model of the features in the output (tasks of nodes). What is recommended: the share that "
-        "is best on the validation nodes where this model alone is as good there as the network, else 0.",
+        "is best on the validation nodes where this model alone is at least as good there as the network, else 0; 0 "
+        "with up to 100 of them and for graphs in parts.",
         recommended=None,
         later=True,
     )

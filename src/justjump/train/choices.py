@@ -65,6 +65,7 @@ def described_linear_share(share: str, which: str = "") -> str:
     """A line for users in whose network's output a linear model has a share.
 
     >>> described_linear_share("0.75", " in split 3")
-    'linear_share: 0.75 in split 3, since a linear model of the features alone is as good as the network'
+    'linear_share: 0.75 in split 3, since a linear model of the features alone is at least as good as the network'
     """
-    return f"linear_share: {share}{which}, since a linear model of the features alone is as good as the network"
+    why = "since a linear model of the features alone is at least as good as the network"
+    return f"linear_share: {share}{which}, {why}"

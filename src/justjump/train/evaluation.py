@@ -64,6 +64,14 @@ def say_notes(found: dict[str, Any], odd: list[str], aloud: bool) -> None:
     found["notes"] = (*odd, *found["notes"])
 
 
+@torch.no_grad()
+def loss_of(model: nn.Module, inputs: Inputs, rows: np.ndarray, objective: Objective) -> float:
+    """The loss of some nodes."""
+    model.eval()
+    nodes = torch.from_numpy(rows).to(inputs.labels.device)
+    return objective.loss(output_of_all(model, inputs)[nodes], inputs.labels[nodes]).item()
+
+
 def calibrated(model: nn.Module, inputs: Inputs, split: Split, objective: Objective) -> float:
     """The temperature that fits the validation nodes best."""
     model.eval()

@@ -17,6 +17,7 @@ from justjump.data import Graph, Split
 from justjump.nn import ModelConfig, NodeClassifier
 from justjump.nn.classifier import rows_of
 from justjump.ops import SparseMatrix
+from justjump.train.errors import TrainingError
 from justjump.train.inputs import Inputs
 from justjump.train.objective import Objective
 from justjump.train.part import output_of_all
@@ -61,8 +62,13 @@ def with_linear_model(
         (one, scores(objective, linear_output(x, one), labels))
         for one in linear_models(rows_of(inputs.x, train), inputs.labels[train], objective, model.lin_out.out_features)
     ]
-    if not tried:  # numbers so large that no model was found
-        return model
+    if not tried:
+        if share is None:
+            return model
+        raise TrainingError(
+            f"there is no linear model of the features for linear_share={share:g}, since they have extreme values: "
+            "leave it out, or choose scale='standard'"
+        )
     best = max(tried, key=lambda pair: pair[1].mean().item())[0]
     if share is None:
         model.eval()

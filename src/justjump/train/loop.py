@@ -19,7 +19,7 @@ from justjump.train.choices import as_saved, notes_on_choices, share_is_open, wi
 from justjump.train.device import checked_device
 from justjump.train.epochs import both, make_steps, train_until_done
 from justjump.train.errors import TrainingWarning
-from justjump.train.evaluation import calibrated, evaluate, notes_on_data, say_notes
+from justjump.train.evaluation import calibrated, evaluate, loss_of, notes_on_data, say_notes
 from justjump.train.inputs import Inputs, data_hash, prepare
 from justjump.train.linear import check_linear_share, with_linear_model
 from justjump.train.measures import SCORE
@@ -165,6 +165,8 @@ def fit(
         constant_loss = objective.constant_loss(inputs.labels[torch.from_numpy(split.train).to(place)])
         remedies = Remedies(config, protocol, state.progress.epoch)
         found = evaluate(model, inputs, graph, split, objective, remedies)
+        if model.config.linear_share:
+            found["val_loss"] = loss_of(model, inputs, split.val, objective)  # that of the epochs is the network's own
         found["notes"] += tuple(notes_on_features(linear, inputs, split, found["val_accuracy"] or 0.0, remedies))
     model, objective = model.cpu(), objective.to(torch.device("cpu"))
     say_notes(found, odd, aloud=finished)
@@ -179,8 +181,7 @@ def fit(
         finished=finished,
         stuck=is_stuck(done, constant_loss),
         objective=objective,
-        **facts_of(graph, split, done),
-        **found,
+        **(facts_of(graph, split, done) | found),
     )
     if folder is not None:
         run.save(folder)
