@@ -120,8 +120,8 @@ def _say_linear_shares(subjects: list[Subject]) -> None:
     for subject in subjects:
         if share := subject.run.config.linear_share:
             print(
-                f"note: {share:g} of the output of {subject.title} is a linear model of a node's own features, which this "
-                "influence leaves out",
+                f"note: {share:g} of the output of {subject.title} is a linear model of a node's own features, which "
+                "this influence leaves out",
                 file=sys.stderr,
             )
 
