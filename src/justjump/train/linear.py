@@ -26,7 +26,7 @@ SHARES = (0.25, 0.5, 0.75, 0.9)
 PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)  # on the sum of the losses of all training nodes, each after the one before
 STEPS = 60  # of L-BFGS, at most
 FEW = 100  # validation nodes, of which nothing is sure
-ENOUGH = 50_000_000  # numbers in the features or the weights: more take too much time
+ENOUGH = 50_000_000  # outputs for all nodes, or weights: more take too much time and memory
 
 Linear = tuple[Tensor, Tensor]  # a weight [F, C] and a bias [C]
 

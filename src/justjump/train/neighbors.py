@@ -11,14 +11,13 @@ from justjump.data import Graph, Split
 from justjump.nn.classifier import rows_of
 from justjump.ops import Adjacency, SparseMatrix
 from justjump.train.inputs import Inputs
-from justjump.train.linear import linear_output
+from justjump.train.linear import ENOUGH, Linear, linear_output
 from justjump.train.remedies import Remedies, favours_rare_classes
 
 LITTLE = 0.04  # of the validation nodes
 WORSE = 0.01  # of the validation nodes
 MOST = 0.5  # of the nodes outside the most frequent class
 SURE = 4.0  # standard errors
-ENOUGH = 50_000_000  # probabilities of all nodes, and weights: more take too much memory
 
 
 def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
@@ -32,9 +31,8 @@ def features_alone(graph: Graph, inputs: Inputs, split: Split) -> Tensor | None:
         return None
     inputs = inputs.to(torch.device("cpu"))
     train, x = torch.from_numpy(split.train), _comparable(inputs.x)
-    return linear_output(x, _regression(rows_of(x, train), inputs.labels[train], graph.num_classes, steps=60)).softmax(
-        1
-    )
+    linear = _regression(rows_of(x, train), inputs.labels[train], graph.num_classes, steps=60)
+    return linear_output(x, linear).softmax(1)
 
 
 def notes_on_features(
@@ -131,7 +129,7 @@ def _is_right(x: Tensor, labels: Tensor, classes: int) -> Tensor:
     return right
 
 
-def _regression(x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int) -> tuple[Tensor, Tensor]:
+def _regression(x: Tensor | SparseMatrix, labels: Tensor, classes: int, steps: int) -> Linear:
     """Weight and bias of a multinomial regression after some steps of Adam."""
     with torch.enable_grad():
         weight, bias = torch.zeros(x.shape[1], classes), torch.zeros(classes)
