@@ -8,6 +8,7 @@ from torch import Tensor
 
 from justjump.loader.order import shuffled
 from justjump.ops import Adjacency, Hops, Sampler, SparseMatrix
+from justjump.ops.matrix import rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,6 @@ class Batches:
         """The batch of some nodes, whose neighbours are a function of (seed, number, node)."""
         sample = self.sampler(nodes, *number)
         found = sample.nodes
-        x = self.x[found] if isinstance(self.x, Tensor) else self.x.take(found)
+        x = rows_of(self.x, found)
         labels = None if self.labels is None else self.labels[nodes]
         return Batch(x, Hops(self.adj, sample), found, len(nodes), labels)

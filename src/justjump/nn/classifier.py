@@ -19,6 +19,7 @@ from justjump.nn.readout import Readout, count_graphs
 from justjump.nn.sizes import check_count
 from justjump.ops import Adjacency, History, Hops, SparseMatrix
 from justjump.ops.history import attended_steps
+from justjump.ops.matrix import rows_of
 
 
 class NodeClassifier(Layers):
@@ -192,11 +193,6 @@ class NodeClassifier(Layers):
         _, attention = self.convs[layer - 1](history[:layer], adj, return_attention=True)
         result: EdgeAttention = attention
         return result
-
-
-def rows_of(x: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
-    """The features of some nodes."""
-    return x[nodes] if isinstance(x, Tensor) else x.take(nodes)
 
 
 def _conv(config: ModelConfig, t: int) -> DNAConv | GATConv | GCNConv:

@@ -186,6 +186,11 @@ class SparseMatrix:
         return f"{type(self).__name__}(shape={self.shape}, entries={self.num_entries})"
 
 
+def rows_of(x: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
+    """The features of some nodes."""
+    return x[nodes] if isinstance(x, Tensor) else x.take(nodes)
+
+
 def sort_entries(shape: tuple[int, int], row: Tensor, col: Tensor) -> tuple[Tensor, Tensor]:
     """CSR pointer ``[R + 1]`` and order ``[E]`` of entries: the same for every order of distinct ones."""
     row, col = row.long(), col.long()

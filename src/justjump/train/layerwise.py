@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from justjump.nn import DNAConv, NodeClassifier
-from justjump.nn.classifier import rows_of
 from justjump.ops import Adjacency, History, Hops, Sampler
+from justjump.ops.matrix import rows_of
 from justjump.train.inputs import Inputs
 
 # Of the rows that a block gathers, and of what the layer makes of them.

@@ -15,8 +15,8 @@ from torch import Tensor
 from justjump import ops
 from justjump.data import Graph, Split
 from justjump.nn import ModelConfig, NodeClassifier
-from justjump.nn.classifier import rows_of
 from justjump.ops import SparseMatrix
+from justjump.ops.matrix import rows_of
 from justjump.train.errors import TrainingError
 from justjump.train.inputs import Inputs
 from justjump.train.objective import Objective

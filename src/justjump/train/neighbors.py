@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from justjump import ops
 from justjump.data import Graph, Split
-from justjump.nn.classifier import rows_of
 from justjump.ops import Adjacency, SparseMatrix
+from justjump.ops.matrix import rows_of
 from justjump.train.inputs import Inputs
 from justjump.train.linear import ENOUGH, Linear, linear_output
 from justjump.train.remedies import Remedies, favours_rare_classes
